@@ -10,6 +10,8 @@ export interface Caller {
   readonly extensions: readonly string[];
   /** Names this request in answers and in the log. */
   readonly requestId: string;
+  /** Seq of the last event the caller saw of a stream (`Last-Event-ID`). */
+  readonly lastEventId?: number;
 }
 
 /** The owner of what a caller makes, as one string: agent, tenant, scheme and subject (§13.1). */

@@ -39,8 +39,20 @@ export const ERRORS = {
     "No extended agent card is configured",
     true,
   ),
-  EXTENSION_SUPPORT_REQUIRED: row(-32008, 400, "FAILED_PRECONDITION", "Extension support required", true),
-  VERSION_NOT_SUPPORTED: row(-32009, 400, "FAILED_PRECONDITION", "Protocol version not supported", true),
+  EXTENSION_SUPPORT_REQUIRED: row(
+    -32008,
+    400,
+    "FAILED_PRECONDITION",
+    "Extension support required",
+    true,
+  ),
+  VERSION_NOT_SUPPORTED: row(
+    -32009,
+    400,
+    "FAILED_PRECONDITION",
+    "Protocol version not supported",
+    true,
+  ),
   PARSE_ERROR: row(-32700, 400, "INVALID_ARGUMENT", "Invalid JSON payload", false),
   INVALID_REQUEST: row(-32600, 400, "INVALID_ARGUMENT", "Request payload validation error", false),
   METHOD_NOT_FOUND: row(-32601, 404, "NOT_FOUND", "Method not found", false),
@@ -71,7 +83,10 @@ export interface Refusal {
 
 export type Result<T> = { ok: true; value: T } | { ok: false; refusal: Refusal };
 
-export function refuse(reason: Reason, details: Omit<Refusal, "reason"> = {}): {
+export function refuse(
+  reason: Reason,
+  details: Omit<Refusal, "reason"> = {},
+): {
   ok: false;
   refusal: Refusal;
 } {

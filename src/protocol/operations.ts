@@ -8,7 +8,7 @@ import type { Reason } from "./errors.ts";
 import * as requests from "./requests.ts";
 
 /** A capability of the card that an operation needs, and the error without it (§3.3.4). */
-export interface NeededCapability {
+interface NeededCapability {
   readonly name: Exclude<keyof AgentCapabilities, "extensions">;
   readonly otherwise: Reason;
 }
@@ -23,7 +23,7 @@ const extendedCard: NeededCapability = {
   otherwise: "UNSUPPORTED_OPERATION",
 };
 
-interface OperationRow {
+export interface OperationRow {
   /** REST verbs; the first is the documented one. */
   readonly verbs: readonly ("GET" | "POST" | "DELETE")[];
   /** REST path; `{name}` is a field of the request. */

@@ -111,31 +111,27 @@ export function int32(min: number, max = 2 ** 31 - 1) {
 export const struct = z.custom<Struct>(isStruct, "must be a JSON object");
 
 /** `bytes`: base64 or base64url, with or without padding; given back as padded base64. */
-export const bytes = z
-  .string()
-  .transform((text, context) => {
-    const base64 = text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, "");
-    if (!/^[A-Za-z0-9+/]*$/.test(base64) || base64.length % 4 === 1) {
-      context.issues.push({ code: "custom", input: text, message: "must be base64" });
-      return z.NEVER;
-    }
-    return base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
-  });
+export const bytes = z.string().transform((text, context) => {
+  const base64 = text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, "");
+  if (!/^[A-Za-z0-9+/]*$/.test(base64) || base64.length % 4 === 1) {
+    context.issues.push({ code: "custom", input: text, message: "must be base64" });
+    return z.NEVER;
+  }
+  return base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
+});
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /** A timestamp in RFC 3339, any offset; given back in UTC with milliseconds (§5.6.1). */
-export const timestamp = z
-  .string()
-  .transform((text, context) => {
-    const time = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
-    if (Number.isNaN(time)) {
-      context.issues.push({
-        code: "custom",
-        input: text,
-        message: "must be an ISO 8601 time such as 2026-01-31T12:00:00Z",
-      });
-      return z.NEVER;
-    }
-    return new Date(time).toISOString();
-  });
+export const timestamp = z.string().transform((text, context) => {
+  const time = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) {
+    context.issues.push({
+      code: "custom",
+      input: text,
+      message: "must be an ISO 8601 time such as 2026-01-31T12:00:00Z",
+    });
+    return z.NEVER;
+  }
+  return new Date(time).toISOString();
+});

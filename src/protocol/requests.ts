@@ -11,7 +11,7 @@ import {
   struct,
   timestamp,
 } from "./proto-json.ts";
-import { Task, TaskState } from "./task.ts";
+import { AnyTaskState, Task } from "./task.ts";
 
 const tenant = optionalString(MAX_ID_LENGTH);
 const id = requiredString(MAX_ID_LENGTH);
@@ -59,7 +59,7 @@ export type GetTaskRequest = z.infer<typeof GetTaskRequest>;
 export const ListTasksRequest = message({
   tenant,
   contextId: optionalString(MAX_ID_LENGTH),
-  status: TaskState.optional(),
+  status: AnyTaskState.optional(),
   pageSize: int32(1, MAX_PAGE_SIZE).optional(),
   pageToken: optionalString(),
   historyLength,

@@ -13,8 +13,8 @@ import {
   timestamp,
 } from "./proto-json.ts";
 
-/** The states of a task, in protobuf order. */
-export const TaskState = enumeration([
+/** The states of a task, in protobuf order; the first stands for none, as a filter may. */
+export const AnyTaskState = enumeration([
   "TASK_STATE_UNSPECIFIED",
   "TASK_STATE_SUBMITTED",
   "TASK_STATE_WORKING",
@@ -25,6 +25,11 @@ export const TaskState = enumeration([
   "TASK_STATE_REJECTED",
   "TASK_STATE_AUTH_REQUIRED",
 ]);
+
+export const TaskState = AnyTaskState.refine(
+  (state) => state !== "TASK_STATE_UNSPECIFIED",
+  "must be a task state",
+);
 export type TaskState = z.infer<typeof TaskState>;
 
 const TERMINAL: ReadonlySet<TaskState> = new Set<TaskState>([
@@ -45,7 +50,7 @@ export function isInterrupted(state: TaskState): boolean {
 }
 
 export const TaskStatus = message({
-  state: TaskState.refine((state) => state !== "TASK_STATE_UNSPECIFIED", "must be a task state"),
+  state: TaskState,
   message: Message.optional(),
   timestamp: timestamp.optional(),
 });

@@ -6,12 +6,13 @@ export const EXTENSIONS_HEADER = "A2A-Extensions";
 export const PROTOCOL_VERSION = "1.0";
 
 /**
- * Refuses a version that is not served. Without one (neither header nor query, or empty), the name of what
+ * The version that is asked for, or undefined when none is; one that is not served is refused. Without one (neither header nor query, or empty), the name of what
  * is called decides, so a v1 name is served as 1.0: kinder than §3.6.2, which would read it as 0.3.
  */
-export function checkVersion(headers: Headers, query: URLSearchParams): void {
+export function checkVersion(headers: Headers, query: URLSearchParams): string | undefined {
   const asked = headers.get(VERSION_HEADER)?.trim() || query.get(VERSION_HEADER)?.trim();
-  if (!asked || /^1\.0(\.\d+)?$/.test(asked)) return;
+  if (!asked) return undefined;
+  if (/^1\.0(\.\d+)?$/.test(asked)) return PROTOCOL_VERSION;
   throw versionNotSupported();
 }
 

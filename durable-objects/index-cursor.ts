@@ -1,0 +1,86 @@
+/**
+ * Keeps the owner's index in step with the task: a reader of the log that remembers only the latest state.
+ * One update is in flight at a time and the latest wins. Until the index has taken it, an alarm stands by, so
+ * an update survives the object. An index that fails is tried again; the task does not notice.
+ */
+import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
+import type { TaskRecord } from "../src/task/apply.ts";
+import { viewTask } from "../src/task/view.ts";
+import type { Alarms } from "./alarms.ts";
+
+const RETRY_MS = 5_000;
+const STANDBY_MS = 30_000;
+/** How long an answer waits for the index. */
+const PATIENCE_MS = 2_000;
+/** Longest status message kept in the index, in UTF-16 code units of its JSON; a longer one is in the task alone. */
+const MAX_MESSAGE_LENGTH = 500_000;
+
+export class IndexCursor {
+  readonly #index: (owner: string) => IndexPort;
+  readonly #alarms: Alarms;
+  #latest: TaskRecord | undefined;
+  #inFlight: Promise<void> | undefined;
+  /** Whether the index was told of this task since the object woke. */
+  #known = false;
+
+  constructor(index: (owner: string) => IndexPort, alarms: Alarms) {
+    this.#index = index;
+    this.#alarms = alarms;
+  }
+
+  /** The task changed. */
+  mark(record: TaskRecord): void {
+    this.#known = true;
+    this.#latest = record;
+    this.#alarms.set("index", Date.now() + STANDBY_MS);
+    this.#inFlight ??= this.#update();
+  }
+
+  /** The alarm went off. An object that was away cannot know what the index has; it tells it again. */
+  resume(record: TaskRecord): void {
+    if (!this.#known || this.#latest) this.mark(this.#latest ?? record);
+  }
+
+  /** Resolves when the index is up to date, or after two seconds. */
+  async settled(): Promise<void> {
+    if (!this.#inFlight) return;
+    let timer: number | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS);
+    });
+    await Promise.race([this.#inFlight, patience]);
+    clearTimeout(timer ?? null);
+  }
+
+  async #update(): Promise<void> {
+    // A turn that is done at once needs one update, not two.
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    while (this.#latest) {
+      const record = this.#latest;
+      this.#latest = undefined;
+      try {
+        await this.#index(record.owner).put(indexRow(record));
+      } catch (error) {
+        console.error(`task ${record.task.id}: the index did not take an update`, error);
+        this.#latest ??= record;
+        this.#alarms.set("index", Date.now() + RETRY_MS);
+        break;
+      }
+    }
+    this.#inFlight = undefined;
+    if (!this.#latest) this.#alarms.set("index", undefined);
+  }
+}
+
+function indexRow({ task }: TaskRecord): IndexRow {
+  const { status, ...rest } = viewTask(task, { historyLength: 0, artifacts: false });
+  const { message, ...bare } = status;
+  const tooLong = JSON.stringify(message ?? null).length > MAX_MESSAGE_LENGTH;
+  return {
+    id: task.id,
+    contextId: task.contextId ?? "",
+    state: status.state,
+    time: Date.parse(status.timestamp ?? ""),
+    body: JSON.stringify({ ...rest, status: tooLong ? bare : status }),
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The Durable Object of one owner: the list of the owner's tasks, latest status first.
+ *
+ * Layout: table `task`, made with the first row, and one index over (time, id), so that a change of a task costs
+ * two written rows. Lifetime: that of the tasks. Bound: a row for each task the owner has.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { Bindings } from "../src/env.ts";
+import type { IndexPage, IndexPort, IndexQuery, IndexRow } from "../src/operations/ports.ts";
+
+export type TaskIndexClass = new (
+  ctx: DurableObjectState,
+  env: Bindings,
+) => DurableObject<Bindings> & IndexPort;
+
+type Stored = { [K in keyof IndexRow]: IndexRow[K] };
+
+export function taskIndexObject(): TaskIndexClass {
+  return class TaskIndex extends DurableObject<Bindings> implements IndexPort {
+    readonly #sql = this.ctx.storage.sql;
+    #exists = this.#sql.exec("SELECT name FROM sqlite_master WHERE name = 'task'").toArray().length > 0;
+
+    async put({ id, contextId, state, time, body }: IndexRow): Promise<void> {
+      this.#create();
+      this.#sql.exec(
+        `INSERT INTO task (id, contextId, state, time, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+          contextId = excluded.contextId, state = excluded.state, time = excluded.time, body = excluded.body`,
+        id,
+        contextId,
+        state,
+        time,
+        body,
+      );
+    }
+
+    async list({ contextId, state, since, behind, limit }: IndexQuery): Promise<IndexPage> {
+      if (!this.#exists) return { rows: [], more: false, total: 0 };
+      const conditions: [string, ...(string | number)[]][] = [];
+      if (contextId !== undefined) conditions.push(["contextId = ?", contextId]);
+      if (state !== undefined) conditions.push(["state = ?", state]);
+      if (since !== undefined) conditions.push(["time >= ?", since]);
+      const matching = where(conditions);
+      const { total } = this.#sql
+        .exec<{ total: number }>(
+          `SELECT count(*) AS total FROM task ${matching.sql}`,
+          ...matching.values,
+        )
+        .one();
+      if (behind) conditions.push(["(time, id) < (?, ?)", behind.time, behind.id]);
+      const page = where(conditions);
+      const rows = this.#sql
+        .exec<Stored>(
+          `SELECT id, contextId, state, time, body FROM task ${page.sql} ORDER BY time DESC, id DESC LIMIT ?`,
+          ...page.values,
+          limit + 1,
+        )
+        .toArray();
+      return { rows: rows.slice(0, limit), more: rows.length > limit, total };
+    }
+
+    #create(): void {
+      if (this.#exists) return;
+      this.#sql.exec(
+        `CREATE TABLE task (id TEXT PRIMARY KEY, contextId TEXT NOT NULL, state TEXT NOT NULL, time INTEGER NOT NULL,
+          body TEXT NOT NULL) WITHOUT ROWID`,
+      );
+      this.#sql.exec("CREATE INDEX task_by_time ON task (time, id)");
+      this.#exists = true;
+    }
+  };
+}
+
+function where(conditions: readonly [string, ...(string | number)[]][]): {
+  sql: string;
+  values: (string | number)[];
+} {
+  if (conditions.length === 0) return { sql: "", values: [] };
+  return {
+    sql: `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`,
+    values: conditions.flatMap(([, ...values]) => values),
+  };
+}

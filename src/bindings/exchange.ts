@@ -1,0 +1,47 @@
+/** What a request gathers on its way through the Worker. */
+import type { Context } from "hono";
+import type { Ports } from "../operations/ports.ts";
+import type { Outcome } from "../operations/table.ts";
+import type { Caller } from "../protocol/caller.ts";
+import { A2AError } from "../protocol/errors.ts";
+
+/** What the log line of a request says beside its status and time. */
+export interface LogFacts {
+  binding: "jsonrpc" | "rest" | "http";
+  operation: string;
+  task?: string;
+  state?: string;
+}
+
+export interface ExchangeEnv {
+  Bindings: object;
+  Variables: { ports: Ports; caller: Caller; requestId: string; facts: LogFacts };
+}
+
+export type Exchange = Context<ExchangeEnv>;
+
+/** Notes for the log which task an operation was about. */
+export function noteOutcome(c: Exchange, outcome: Outcome): void {
+  const facts = c.get("facts");
+  if ("stream" in outcome) {
+    facts.task = outcome.stream.taskId;
+    facts.state = outcome.stream.state;
+    return;
+  }
+  const value = outcome.value as { task?: object; id?: string; status?: { state: string } };
+  const task = (value.task ?? value) as typeof value;
+  if (!task.id || !task.status) return;
+  facts.task = task.id;
+  facts.state = task.status.state;
+}
+
+/**
+ * The error as the client may see it. One that was not meant for it becomes INTERNAL with the request's id, and is
+ * logged with its stack.
+ */
+export function toA2AError(c: Exchange, error: unknown): A2AError {
+  if (error instanceof A2AError) return error;
+  const requestId = c.get("requestId");
+  console.error(`request ${requestId}:`, error);
+  return new A2AError("INTERNAL", { message: `Internal error (request ${requestId})`, metadata: { requestId } });
+}

@@ -1,0 +1,29 @@
+/** Server-Sent Events, from frames of the task's stream: one JSON document an event. Pure. */
+import { type Frame, frameDecoder } from "../task/frame.ts";
+
+/** The body of an SSE answer. `envelope` puts the JSON of an event into what the binding sends. */
+export function sseBody(
+  frames: ReadableStream<Uint8Array>,
+  envelope: (json: string) => string,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const encode = new TransformStream<Frame | undefined, Uint8Array>({
+    transform(frame, controller) {
+      controller.enqueue(encoder.encode(encodeEvent(frame, envelope)));
+    },
+  });
+  return frames.pipeThrough(frameDecoder()).pipeThrough(encode);
+}
+
+/** One event as text; no frame is a comment that keeps the connection alive. */
+export function encodeEvent(frame: Frame | undefined, envelope: (json: string) => string): string {
+  if (!frame) return ": keepalive\n\n";
+  const id = frame.id === undefined ? "" : `id: ${frame.id}\n`;
+  return `${id}data: ${envelope(frame.json)}\n\n`;
+}
+
+export const SSE_HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  "X-Accel-Buffering": "no",
+} as const;

@@ -1,0 +1,80 @@
+/** Runs `wrangler dev` on this machine alone: no account, no telemetry, nothing sent anywhere. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+
+export interface DevServerOptions {
+  /** The Worker's configuration. */
+  config: string;
+  port: number;
+  /** Folder that keeps tasks between runs. */
+  persistTo?: string;
+  /** Plain-text bindings. */
+  vars?: Record<string, string>;
+  /** Called with each line the Worker or wrangler prints. */
+  onLine: (line: string) => void;
+}
+
+export interface DevServer {
+  readonly process: ChildProcess;
+  /** Resolves when the server takes requests; rejects when it ends before. */
+  readonly ready: Promise<void>;
+  /** Resolves with the exit code when the server has ended, children and all. */
+  readonly ended: Promise<number>;
+}
+
+const QUIET = {
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_SEND_ERROR_REPORTS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  X_LOCAL_OBSERVABILITY: "false",
+};
+
+/** wrangler's own line for a request; the Worker prints a better one. */
+const WRANGLER_REQUEST_LINE = /^\[wrangler:info\] [A-Z]+ \/.* \d{3} .*\(\d+ms\)$/;
+const READY_LINE = /Ready on http/;
+
+export function startDevServer(options: DevServerOptions): DevServer {
+  // The command itself, not its wrapper: signals reach it directly.
+  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
+  const child = spawn(
+    process.execPath,
+    [
+      "--no-warnings",
+      join(dirname(wrangler), "wrangler-dist/cli.js"),
+      "dev",
+      "--local",
+      "--show-interactive-dev-session=false",
+      `--config=${options.config}`,
+      "--ip=127.0.0.1",
+      `--port=${options.port}`,
+      "--inspector-port=0",
+      ...(options.persistTo ? [`--persist-to=${options.persistTo}`] : []),
+      ...Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
+    ],
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...QUIET, FORCE_COLOR: "0", NO_COLOR: "1" } },
+  );
+  const ended = new Promise<number>((resolve) => {
+    child.once("close", (code) => resolve(code ?? 0));
+  });
+  const ready = new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on("line", (line) => {
+        if (READY_LINE.test(line)) resolve();
+        if (!WRANGLER_REQUEST_LINE.test(line)) options.onLine(line);
+      });
+    }
+    void ended.then((code) => reject(new Error(`wrangler dev ended with code ${code} before it was ready`)));
+  });
+  return { process: child, ready, ended };
+}
+
+/** Ends the server when this process is told to end, and then this process with it. */
+export async function endWith(server: DevServer): Promise<void> {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => server.process.kill("SIGTERM"));
+  }
+  process.exitCode = await server.ended;
+}

@@ -1,0 +1,27 @@
+/** Who calls: the check that comes before anything else of a request is looked at (§7.4). */
+import { createMiddleware } from "hono/factory";
+import type { ExchangeEnv } from "../bindings/exchange.ts";
+import { A2AError } from "../protocol/errors.ts";
+import { requestedExtensions } from "../protocol/version.ts";
+
+/** Builds the caller, or refuses with UNAUTHENTICATED. */
+export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
+  const { agent } = c.get("ports");
+  const { auth } = agent.definition;
+  const principal = await auth.authenticate(c.req.raw, c.env);
+  if (principal === undefined) {
+    c.header("WWW-Authenticate", auth.challenge);
+    throw new A2AError("UNAUTHENTICATED", { metadata: { scheme: auth.name } });
+  }
+  const declared = agent.extensions.map(({ uri }) => uri);
+  const lastEventId = Number(c.req.header("Last-Event-ID") ?? Number.NaN);
+  c.set("caller", {
+    scheme: auth.name,
+    principal,
+    tenant: "",
+    extensions: requestedExtensions(c.req.raw.headers).filter((uri) => declared.includes(uri)),
+    requestId: c.get("requestId"),
+    ...(Number.isInteger(lastEventId) && { lastEventId }),
+  });
+  await next();
+});

@@ -1,0 +1,70 @@
+/** Bounds on what a request may carry, enforced while it is read. */
+import { A2AError } from "../protocol/errors.ts";
+
+/** Largest request body, in bytes. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+/** Deepest nesting of arrays and objects in a request. */
+export const MAX_JSON_DEPTH = 64;
+
+/**
+ * The JSON of a request. Reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE); text that is not
+ * JSON is PARSE_ERROR; nesting that is too deep is INVALID_REQUEST.
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request);
+  if (depthOf(text) > MAX_JSON_DEPTH) {
+    throw new A2AError("INVALID_REQUEST", {
+      message: `Request payload validation error: JSON is nested deeper than ${MAX_JSON_DEPTH} levels`,
+    });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new A2AError("PARSE_ERROR");
+  }
+}
+
+async function readText(request: Request): Promise<string> {
+  const declared = Number(request.headers.get("Content-Length") ?? 0);
+  if (declared > MAX_BODY_BYTES) throw tooLarge();
+  if (!request.body) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let size = 0;
+  let text = "";
+  try {
+    for await (const bytes of request.body as ReadableStream<Uint8Array>) {
+      size += bytes.byteLength;
+      if (size > MAX_BODY_BYTES) throw tooLarge();
+      text += decoder.decode(bytes, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw new A2AError("PARSE_ERROR", { message: "Invalid JSON payload: not UTF-8" });
+    throw error;
+  }
+}
+
+function tooLarge(): A2AError {
+  return new A2AError("PAYLOAD_TOO_LARGE", {
+    message: `Request body too large: more than ${MAX_BODY_BYTES} bytes. Send large content as a url part`,
+    fields: [{ field: "", description: `the body has more than ${MAX_BODY_BYTES} bytes` }],
+  });
+}
+
+/** How deep arrays and objects are nested, without building them. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let at = 0; at < json.length; at++) {
+    const char = json.charCodeAt(at);
+    if (inString) {
+      if (char === 0x5c /* \\ */) at++;
+      else if (char === 0x22 /* " */) inString = false;
+    } else if (char === 0x22) inString = true;
+    else if (char === 0x7b /* { */ || char === 0x5b /* [ */) deepest = Math.max(deepest, ++depth);
+    else if (char === 0x7d /* } */ || char === 0x5d /* ] */) depth--;
+  }
+  return deepest;
+}

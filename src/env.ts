@@ -1,0 +1,65 @@
+/** The bindings a Worker needs, and what reaches the objects through them. */
+import type { IndexPort, TaskDirectory, TaskPort } from "./operations/ports.ts";
+
+export interface Bindings {
+  TASK_OBJECT: DurableObjectNamespace;
+  TASK_INDEX: DurableObjectNamespace;
+  /** Where clients reach the Worker, such as `https://agents.example.com`; the URL of the request when unset. */
+  PUBLIC_URL?: string;
+  /** Version of the deployment; dates the agent card. */
+  CF_VERSION_METADATA?: { timestamp: string };
+}
+
+const NEEDED = { TASK_OBJECT: "TaskObject", TASK_INDEX: "TaskIndex" } as const;
+
+const checked = new WeakSet<object>();
+
+/** The environment as bindings; throws with what to add to the configuration when something is missing. */
+export function checkBindings(env: unknown): Bindings {
+  const bindings = env as Bindings;
+  if (checked.has(bindings)) return bindings;
+  const missing = Object.entries(NEEDED).filter(([name]) => !(name in bindings));
+  if (missing.length > 0) {
+    const classes = missing.map(([, className]) => `"${className}"`).join(", ");
+    throw new Error(
+      `Missing Durable Object bindings. Add to wrangler.toml:\n${missing
+        .map(
+          ([name, className]) =>
+            `[[durable_objects.bindings]]\nname = "${name}"\nclass_name = "${className}"\n`,
+        )
+        .join(
+          "",
+        )}[[migrations]]\ntag = "v1"\nnew_sqlite_classes = [${classes}]\nand export the classes: export const { TaskObject, TaskIndex } = durableObjects(agent);`,
+    );
+  }
+  if (bindings.PUBLIC_URL && !/^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(bindings.PUBLIC_URL)) {
+    throw new Error(
+      `PUBLIC_URL must be an absolute http(s) URL without query, such as https://agents.example.com`,
+    );
+  }
+  checked.add(bindings);
+  return bindings;
+}
+
+/** The task objects. A stub that threw stays broken, so each use gets a new one. */
+export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
+  // The namespace is typed by what a Worker binds; which class that is, `durableObjects` decides.
+  const port = (id: DurableObjectId) => TASK_OBJECT.get(id) as unknown as TaskPort;
+  return {
+    create: () => port(TASK_OBJECT.newUniqueId()),
+    find(text) {
+      try {
+        const id = TASK_OBJECT.idFromString(text);
+        // Upper case parses too, but is another text: one id, one task.
+        return id.toString() === text ? port(id) : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** The index of an owner's tasks. */
+export function taskIndex({ TASK_INDEX }: Bindings, owner: string): IndexPort {
+  return TASK_INDEX.getByName(owner) as unknown as IndexPort;
+}

@@ -1,0 +1,57 @@
+import { matchesMediaType } from "../agent/media-type.ts";
+import { type Caller, ownerOf } from "../protocol/caller.ts";
+import { A2AError, unwrap } from "../protocol/errors.ts";
+import type { SendMessageRequest, SendMessageResponse } from "../protocol/requests.ts";
+import { findTask } from "./find-task.ts";
+import type { OpenStream, Ports, SendInput, TaskPort } from "./ports.ts";
+import { checkTarget } from "./push-configs.ts";
+
+/** §3.1.1: a message to a new task or to the one it names; answered with the task, or with a message. */
+export async function sendMessage(
+  caller: Caller,
+  request: SendMessageRequest,
+  ports: Ports,
+): Promise<SendMessageResponse> {
+  const { task, input } = prepare(caller, request, ports);
+  const { returnImmediately = false, historyLength } = request.configuration ?? {};
+  return unwrap(await task.send(input, { returnImmediately, historyLength }));
+}
+
+/** §3.1.2: the same, answered with a stream of what happens. */
+export async function sendStreamingMessage(
+  caller: Caller,
+  request: SendMessageRequest,
+  ports: Ports,
+): Promise<OpenStream> {
+  const { task, input } = prepare(caller, request, ports);
+  return unwrap(await task.stream(input));
+}
+
+function prepare(
+  caller: Caller,
+  { message, configuration, metadata }: SendMessageRequest,
+  ports: Ports,
+): { task: TaskPort; input: SendInput } {
+  const { agent, tasks } = ports;
+  if (message.role !== "ROLE_USER") throw A2AError.field("message.role", "must be ROLE_USER");
+  message.parts.forEach(({ mediaType }, index) => {
+    if (mediaType === undefined || matchesMediaType(mediaType, agent.inputModes)) return;
+    const description = `${mediaType} is none of ${agent.inputModes.join(", ")}`;
+    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", {
+      message: `Content type not supported: message.parts[${index}].mediaType: ${description}`,
+      fields: [{ field: `message.parts[${index}].mediaType`, description }],
+    });
+  });
+  const pushConfig = configuration?.taskPushNotificationConfig;
+  if (pushConfig) checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
+
+  const { task, owner } =
+    message.taskId === undefined
+      ? { task: tasks.create(), owner: ownerOf(agent.id, caller) }
+      : findTask(caller, message.taskId, ports);
+  const acceptedOutputModes = configuration?.acceptedOutputModes;
+  return {
+    task,
+    input: { agentId: agent.id, owner, caller, message, metadata, acceptedOutputModes, pushConfig },
+  };
+}

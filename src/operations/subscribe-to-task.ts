@@ -1,0 +1,15 @@
+import type { Caller } from "../protocol/caller.ts";
+import { unwrap } from "../protocol/errors.ts";
+import type { SubscribeToTaskRequest } from "../protocol/requests.ts";
+import { findTask } from "./find-task.ts";
+import type { OpenStream, Ports } from "./ports.ts";
+
+/** §3.1.6: the task as it stands, or as it stood at the event the caller saw last, and then what happens to it. */
+export async function subscribeToTask(
+  caller: Caller,
+  request: SubscribeToTaskRequest,
+  ports: Ports,
+): Promise<OpenStream> {
+  const { task, owner } = findTask(caller, request.id, ports);
+  return unwrap(await task.subscribe(owner, caller.lastEventId));
+}

@@ -1,0 +1,82 @@
+/** The modules of the operations, and what is checked before each of them. */
+import { capabilities } from "../agent/card.ts";
+import type { Agent } from "../agent/define-agent.ts";
+import type { Caller } from "../protocol/caller.ts";
+import { A2AError, parse } from "../protocol/errors.ts";
+import {
+  OPERATIONS,
+  type OperationName,
+  type OperationRow,
+  type RequestOf,
+} from "../protocol/operations.ts";
+import { cancelTask } from "./cancel-task.ts";
+import { getExtendedAgentCard } from "./get-extended-agent-card.ts";
+import { getTask } from "./get-task.ts";
+import { listTasks } from "./list-tasks.ts";
+import type { OpenStream, Ports } from "./ports.ts";
+import {
+  createTaskPushNotificationConfig,
+  deleteTaskPushNotificationConfig,
+  getTaskPushNotificationConfig,
+  listTaskPushNotificationConfigs,
+} from "./push-configs.ts";
+import { sendMessage, sendStreamingMessage } from "./send-message.ts";
+import { subscribeToTask } from "./subscribe-to-task.ts";
+
+type Answer<N extends OperationName> = (typeof OPERATIONS)[N]["reply"] extends "stream"
+  ? OpenStream
+  : object;
+
+const MODULES: {
+  [N in OperationName]: (caller: Caller, request: RequestOf<N>, ports: Ports) => Promise<Answer<N>>;
+} = {
+  SendMessage: sendMessage,
+  SendStreamingMessage: sendStreamingMessage,
+  GetTask: getTask,
+  ListTasks: listTasks,
+  CancelTask: cancelTask,
+  SubscribeToTask: subscribeToTask,
+  CreateTaskPushNotificationConfig: createTaskPushNotificationConfig,
+  GetTaskPushNotificationConfig: getTaskPushNotificationConfig,
+  ListTaskPushNotificationConfigs: listTaskPushNotificationConfigs,
+  DeleteTaskPushNotificationConfig: deleteTaskPushNotificationConfig,
+  GetExtendedAgentCard: getExtendedAgentCard,
+};
+
+/** What an operation answers: a value, or a stream of frames. */
+export type Outcome = { value: object } | { stream: OpenStream };
+
+/** Performs an operation: capability, extensions, request, tenant, then the operation itself. */
+export async function perform<N extends OperationName>(
+  name: N,
+  caller: Caller,
+  params: unknown,
+  ports: Ports,
+): Promise<Outcome> {
+  const row = OPERATIONS[name];
+  checkCapability(name, ports.agent);
+  checkExtensions(caller, ports.agent);
+  const request = parse(row.request, params) as RequestOf<N>;
+  if (request.tenant !== undefined) throw A2AError.field("tenant", "this agent has no tenants");
+  const answer: object = await MODULES[name](caller, request, ports);
+  return row.reply === "stream" ? { stream: answer as OpenStream } : { value: answer };
+}
+
+/** §3.3.4: what the card does not declare is not served. */
+function checkCapability(name: OperationName, agent: Agent): void {
+  const { needs }: OperationRow = OPERATIONS[name];
+  if (needs && !capabilities(agent)[needs.name]) throw new A2AError(needs.otherwise);
+}
+
+/** §4.6: a caller must support the extensions that the card requires. */
+function checkExtensions(caller: Caller, agent: Agent): void {
+  const missing = agent.extensions.filter(
+    ({ uri, required }) => required && !caller.extensions.includes(uri),
+  );
+  if (missing.length === 0) return;
+  const uris = missing.map(({ uri }) => uri).join(", ");
+  throw new A2AError("EXTENSION_SUPPORT_REQUIRED", {
+    message: `Extension support required: name ${uris} in A2A-Extensions`,
+    metadata: { extensions: uris },
+  });
+}

@@ -1,0 +1,47 @@
+/** The Worker of one or more agents: the one file that knows both the edge and the objects. */
+import type { Agent } from "./agent/define-agent.ts";
+import { byId } from "./agent/define-agent.ts";
+import { type PortsOf, workerApp } from "./edge/app.ts";
+import { type Bindings, checkBindings, taskDirectory, taskIndex } from "./env.ts";
+
+const portsOf: PortsOf = (agent, path, request, env) => {
+  const bindings = checkBindings(env);
+  return {
+    agent,
+    url: publicUrl(bindings, request) + path,
+    tasks: taskDirectory(bindings),
+    index: (owner) => taskIndex(bindings, owner),
+  };
+};
+
+/** Where the Worker is reached, without a trailing slash. Forwarded headers are not trusted: anyone can send them. */
+function publicUrl({ PUBLIC_URL }: Bindings, request: Request): string {
+  return (PUBLIC_URL || new URL(request.url).origin).replace(/\/+$/, "");
+}
+
+/**
+ * The Worker that serves the agents: each under `/agents/<id>`, the first also at the root. Behind a PUBLIC_URL with
+ * a path, requests are served with that path and without it (a proxy may have taken it off).
+ *
+ * @example
+ * export default worker(agent);
+ */
+export function worker(...agents: [Agent, ...Agent[]]): {
+  fetch(request: Request, env: unknown, context: ExecutionContext): Promise<Response>;
+} {
+  byId(agents);
+  const app = workerApp(agents, portsOf);
+  return {
+    async fetch(request, env, context) {
+      return app.fetch(withoutPublicPath(request, env as Partial<Bindings>), env as object, context);
+    },
+  };
+}
+
+function withoutPublicPath(request: Request, { PUBLIC_URL }: Partial<Bindings>): Request {
+  const path = URL.parse(PUBLIC_URL ?? "")?.pathname.replace(/\/+$/, "") ?? "";
+  const url = new URL(request.url);
+  if (path === "" || !(url.pathname === path || url.pathname.startsWith(`${path}/`))) return request;
+  url.pathname = url.pathname.slice(path.length);
+  return new Request(url, request);
+}

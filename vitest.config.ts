@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+// workerd would otherwise ask the network for the `request.cf` of this machine.
+process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= "false";
+
+const resolve = {
+  alias: { "durable-a2a": join(import.meta.dirname, "src/index.ts") },
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve,
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          setupFiles: ["test/unit/jitless.ts"],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        resolve,
+        plugins: [cloudflareTest({ wrangler: { configPath: "test/workers/wrangler.toml" } })],
+        test: {
+          name: "workers",
+          include: ["test/workers/**/*.test.ts"],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          name: "journeys",
+          include: ["test/journeys/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Each file starts servers of its own, and their timings are part of what is tested.
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+});
