@@ -1,7 +1,10 @@
 /** The calls that wait for what becomes of a message. In memory only: a caller that is cut off asks again. */
+import { type Result, refuse } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
+import type { SendMessageResponse } from "../src/protocol/requests.ts";
 import { isInterrupted, isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
+import { type TaskView, viewTask } from "../src/task/view.ts";
 import type { Entry } from "./event-log.ts";
 
 /** A message instead of a task, or the task in a terminal or interrupted state. */
@@ -26,4 +29,10 @@ export class Answers {
     for (const resolve of this.#waiting) resolve(answer);
     this.#waiting.clear();
   }
+}
+
+/** A task as the answer to its message; one that the framework had to end is the error that ended it. */
+export function taskAnswer({ task, cause }: TaskRecord, view: TaskView): Result<SendMessageResponse> {
+  if (!cause) return { ok: true, value: { task: viewTask(task, view) } };
+  return refuse(cause.reason, { ...cause, metadata: { taskId: task.id, contextId: task.contextId } });
 }

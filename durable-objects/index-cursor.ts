@@ -3,10 +3,12 @@
  * One update is in flight at a time and the latest wins. Until the index has taken it, an alarm stands by, so
  * an update survives the object. An index that fails is tried again; the task does not notice.
  */
+import type { Agent } from "../src/agent/define-agent.ts";
 import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
+import type { Entry } from "./event-log.ts";
 
 const RETRY_MS = 5_000;
 const STANDBY_MS = 30_000;
@@ -18,27 +20,27 @@ const MAX_MESSAGE_LENGTH = 500_000;
 export class IndexCursor {
   readonly #index: (owner: string) => IndexPort;
   readonly #alarms: Alarms;
+  readonly #agents: ReadonlyMap<string, Agent>;
   #latest: TaskRecord | undefined;
   #inFlight: Promise<void> | undefined;
   /** Whether the index was told of this task since the object woke. */
   #known = false;
 
-  constructor(index: (owner: string) => IndexPort, alarms: Alarms) {
+  constructor(index: (owner: string) => IndexPort, alarms: Alarms, agents: ReadonlyMap<string, Agent>) {
     this.#index = index;
+    this.#agents = agents;
     this.#alarms = alarms;
   }
 
-  /** The task changed. */
-  mark(record: TaskRecord): void {
-    this.#known = true;
-    this.#latest = record;
-    this.#alarms.set("index", Date.now() + STANDBY_MS);
-    this.#inFlight ??= this.#update();
+  /** The task changed; of its artifacts the index knows nothing. */
+  tell(entries: readonly Entry[]): void {
+    const last = entries.findLast(({ event }) => event.kind !== "artifact");
+    if (last) this.#mark(last.record);
   }
 
   /** The alarm went off. An object that was away cannot know what the index has; it tells it again. */
   resume(record: TaskRecord): void {
-    if (!this.#known || this.#latest) this.mark(this.#latest ?? record);
+    if (!this.#known || this.#latest) this.#mark(this.#latest ?? record);
   }
 
   /** Resolves when the index is up to date, or after two seconds. */
@@ -50,6 +52,14 @@ export class IndexCursor {
     });
     await Promise.race([this.#inFlight, patience]);
     clearTimeout(timer ?? null);
+  }
+
+  #mark(record: TaskRecord): void {
+    if (!this.#agents.get(record.agentId)?.definition.auth.listsTasks) return;
+    this.#known = true;
+    this.#latest = record;
+    this.#alarms.set("index", Date.now() + STANDBY_MS);
+    this.#inFlight ??= this.#update();
   }
 
   async #update(): Promise<void> {

@@ -6,7 +6,7 @@ import type { TaskPushNotificationConfig } from "../src/protocol/requests.ts";
 import { begin, proceed } from "../src/task/accept.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import type { AcceptedMessage, TaskEvent } from "../src/task/event.ts";
-import type { EventLog } from "./event-log.ts";
+import type { Entry, EventLog } from "./event-log.ts";
 import type { PushCursors } from "./push-cursors.ts";
 
 /** How long an agent that may answer with a message has before its task is born. */
@@ -32,9 +32,10 @@ export class Intake {
     return input.message.taskId === undefined ? this.#first(input, mayReply) : this.#further(input);
   }
 
-  /** The task was born: what came with its first message is stored beside it. */
-  born(): void {
-    if (this.#inline) this.configure(this.#inline);
+  /** When the task is born, what came with its first message is stored beside it. */
+  tell([first]: readonly Entry[]): void {
+    if (first?.event.kind !== "created" || !this.#inline) return;
+    this.configure(this.#inline);
     this.#inline = undefined;
   }
 

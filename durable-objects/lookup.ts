@@ -3,16 +3,12 @@ import type { Agent } from "../src/agent/define-agent.ts";
 import { type Bindings, taskDirectory, taskIndex } from "../src/env.ts";
 import { A2AError } from "../src/protocol/errors.ts";
 import type { Task } from "../src/protocol/task.ts";
-import type { TaskRecord } from "../src/task/apply.ts";
 import type { TaskLookup } from "./runner.ts";
 
 /** Most tasks looked up at once; each is a request to its object. */
 const MAX_TASKS = 40;
 
-export function taskLookup(
-  bindings: Bindings,
-  agentOf: (record: TaskRecord) => Agent | undefined,
-): TaskLookup {
+export function taskLookup(bindings: Bindings, agents: ReadonlyMap<string, Agent>): TaskLookup {
   return {
     async byId({ owner }, ids) {
       const directory = taskDirectory(bindings);
@@ -22,7 +18,7 @@ export function taskLookup(
       return found.flatMap((result) => (result?.ok ? [result.value] : []));
     },
     async ofContext(record) {
-      if (!agentOf(record)?.definition.auth.listsTasks) {
+      if (!agents.get(record.agentId)?.definition.auth.listsTasks) {
         throw new A2AError("UNSUPPORTED_OPERATION", {
           message:
             "The tasks of a context are listed only where callers have tasks of their own; see open({ list })",

@@ -26,7 +26,7 @@ export class PushCursors {
     seq: number,
     max: number,
   ): Result<TaskPushNotificationConfig> {
-    if (!this.get(config.id) && this.#count() >= max) {
+    if (!this.find(config.id).ok && this.#count() >= max) {
       const description = `a task has at most ${max} push notification configs`;
       return refuse("INVALID_PARAMS", {
         message: `Invalid parameters: ${description}`,
@@ -48,8 +48,10 @@ export class PushCursors {
     return { ok: true, value: config };
   }
 
-  get(id: string): TaskPushNotificationConfig | undefined {
-    return this.#select("WHERE id = ?", id)[0];
+  /** An id that is not there is TASK_NOT_FOUND, as §3.1.8 has it. */
+  find(id: string): Result<TaskPushNotificationConfig> {
+    const [config] = this.#select("WHERE id = ?", id);
+    return config ? { ok: true, value: config } : refuse("TASK_NOT_FOUND");
   }
 
   /** A page of configs in the order of their ids, behind `after`. */
@@ -60,8 +62,10 @@ export class PushCursors {
     return { configs: configs.slice(0, limit), last };
   }
 
-  delete(id: string): void {
+  /** Deleting what is not there is a success (§3.1.10). */
+  delete(id: string): Result<undefined> {
     if (this.#exists) this.#sql.exec("DELETE FROM push WHERE id = ?", id);
+    return { ok: true, value: undefined };
   }
 
   #count(): number {

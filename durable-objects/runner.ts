@@ -4,13 +4,13 @@
  */
 import type { Agent } from "../src/agent/define-agent.ts";
 import { Turn, type TurnPort } from "../src/agent/turn.ts";
-import { A2AError, type Refusal, unwrap } from "../src/protocol/errors.ts";
+import { A2AError, type Refusal, type Result, refuse, unwrap } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
 import { isTerminal, type Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import type { AcceptedMessage, ArtifactEvent, TaskEvent } from "../src/task/event.ts";
 import type { Alarms } from "./alarms.ts";
-import type { EventLog } from "./event-log.ts";
+import type { Entry, EventLog } from "./event-log.ts";
 
 const HOLD_MS = 30_000;
 
@@ -58,11 +58,35 @@ export class Runner {
    */
   recover(): void {
     if (!this.#deps.log.record?.turn || this.#abort) return;
-    this.#close([failed("The agent was interrupted and could not finish this task")]);
+    this.#close([this.#failed("The agent was interrupted and could not finish this task")]);
   }
 
-  /** Tells the turn in progress that its task was canceled, and gives the agent the chance to clean up. */
-  canceled(record: TaskRecord): void {
+  /** The entries of the log say whether there is a turn to hold the object for. */
+  tell(entries: readonly Entry[]): void {
+    const last = entries.findLast(({ event }) => event.kind !== "artifact");
+    if (last) this.hold(last.record);
+  }
+
+  /** Cancels the task, and then tells the turn in progress. A task that is canceled already stays as it is (§3.3.1). */
+  cancel(record: TaskRecord): Result<undefined> {
+    const { id, status } = record.task;
+    if (status.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
+    if (isTerminal(status.state)) {
+      return refuse("TASK_NOT_CANCELABLE", {
+        message: `The task has ended (${status.state}) and cannot be canceled`,
+        metadata: { taskId: id },
+      });
+    }
+    const timestamp = new Date().toISOString();
+    const canceled = this.#deps.log.append([
+      { kind: "status", status: { state: "TASK_STATE_CANCELED", timestamp } },
+    ]);
+    this.#stop(record);
+    return canceled;
+  }
+
+  /** Aborts the turn in progress, and gives the agent the chance to clean up. */
+  #stop(record: TaskRecord): void {
     this.#abort?.abort(new Error("the task was canceled"));
     const agent = this.#agent(record);
     if (!agent?.definition.onCancel || !record.turn) return;
@@ -97,19 +121,19 @@ export class Runner {
         ? [{ kind: "turn-started" }]
         : [];
     const appended = log.append([...events, ...next]);
-    if (!appended.ok) log.append([failed(appended.refusal.message ?? "", appended.refusal)]);
+    if (!appended.ok) log.append([this.#failed(appended.refusal.message ?? "", appended.refusal)]);
   }
 
   #failure(error: unknown, { task }: TaskRecord, requestId: string): TaskEvent {
     if (error instanceof A2AError && error.reason === "INVALID_AGENT_RESPONSE") {
       console.error(`task ${task.id}: ${error.message}`, error.fields);
       const { reason, message, fields } = error;
-      return failed(message, { reason, message, fields });
+      return this.#failed(message, { reason, message, fields });
     }
     if (!isTerminal(this.#deps.log.record?.task.status.state ?? "TASK_STATE_WORKING")) {
       console.error(`task ${task.id}: the agent threw (request ${requestId})`, error);
     }
-    return failed(`Internal error (request ${requestId})`);
+    return this.#failed(`Internal error (request ${requestId})`);
   }
 
   async #report({ task }: TaskRecord, work: () => Promise<void>): Promise<void> {
@@ -145,17 +169,24 @@ export class Runner {
     };
     return new Turn(agent, port, env, signal, begun);
   }
-}
 
-/** The framework's own end of a task; its message says why. */
-function failed(text: string, cause?: Refusal): TaskEvent {
-  return {
-    kind: "status",
-    status: {
-      state: "TASK_STATE_FAILED",
-      timestamp: new Date().toISOString(),
-      message: { messageId: crypto.randomUUID(), role: "ROLE_AGENT", parts: [{ text }] },
-    },
-    ...(cause && { cause }),
-  };
+  /** The framework's own end of a task; its message says why. */
+  #failed(text: string, cause?: Refusal): TaskEvent {
+    const { id, contextId } = this.#deps.log.record?.task ?? {};
+    return {
+      kind: "status",
+      status: {
+        state: "TASK_STATE_FAILED",
+        timestamp: new Date().toISOString(),
+        message: {
+          messageId: crypto.randomUUID(),
+          taskId: id,
+          contextId,
+          role: "ROLE_AGENT",
+          parts: [{ text }],
+        },
+      },
+      ...(cause && { cause }),
+    };
+  }
 }

@@ -86,7 +86,10 @@ export class Subscribers {
   }
 
   #write(subscriber: Subscriber, bytes: Uint8Array): void {
-    if (subscriber.backlog > MAX_BACKLOG) return this.#drop(subscriber);
+    if (subscriber.backlog > MAX_BACKLOG) {
+      this.#drop(subscriber);
+      return;
+    }
     subscriber.backlog += bytes.byteLength;
     subscriber.writer.write(bytes).then(
       () => {

@@ -7,11 +7,18 @@ export {
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
-export type { ArtifactInput, ArtifactOptions, Content, Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
+export type {
+  ArtifactInput,
+  ArtifactOptions,
+  Content,
+  Turn,
+  TurnEnd,
+  TurnResult,
+} from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey, open } from "./edge/auth.ts";
 export type { Bindings } from "./env.ts";
-export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";
 export type { Caller } from "./protocol/caller.ts";
+export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";
 export { A2AError, type Reason } from "./protocol/errors.ts";
 export type { Message, Part } from "./protocol/message.ts";
 export type { Artifact, StreamResponse, Task, TaskState, TaskStatus } from "./protocol/task.ts";

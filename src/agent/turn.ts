@@ -262,7 +262,9 @@ export class Turn<Env = unknown> {
       });
     }
     if (this.#ended) return ENDED;
-    if (!this.#port.reply(this.#message(content))) return this.complete(content);
+    // There is no task to name.
+    const { taskId: _, ...message } = this.#message(content);
+    if (!this.#port.reply(message)) return this.complete(content);
     this.#ended = true;
     return ENDED;
   }

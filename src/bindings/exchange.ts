@@ -43,5 +43,8 @@ export function toA2AError(c: Exchange, error: unknown): A2AError {
   if (error instanceof A2AError) return error;
   const requestId = c.get("requestId");
   console.error(`request ${requestId}:`, error);
-  return new A2AError("INTERNAL", { message: `Internal error (request ${requestId})`, metadata: { requestId } });
+  return new A2AError("INTERNAL", {
+    message: `Internal error (request ${requestId})`,
+    metadata: { requestId },
+  });
 }

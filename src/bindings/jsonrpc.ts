@@ -1,9 +1,9 @@
 /** The JSON-RPC binding (§9): one route for every operation. */
-import { readJson } from "../edge/limits.ts";
 import { perform } from "../operations/table.ts";
 import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { isOperationName, type OperationName } from "../protocol/operations.ts";
 import { checkVersion, isVersion03Method, versionNotSupported } from "../protocol/version.ts";
+import { readJson } from "./body.ts";
 import { type Exchange, noteOutcome, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 

@@ -1,10 +1,10 @@
 /** The HTTP+JSON binding (§11): the routes are made from the operations table. */
 import { Hono } from "hono";
-import { readJson } from "../edge/limits.ts";
 import { perform } from "../operations/table.ts";
 import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { OPERATIONS, type OperationName, type OperationRow } from "../protocol/operations.ts";
 import { checkVersion } from "../protocol/version.ts";
+import { readJson } from "./body.ts";
 import { type Exchange, type ExchangeEnv, noteOutcome, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 

@@ -54,7 +54,10 @@ export function startDevServer(options: DevServerOptions): DevServer {
       ...(options.persistTo ? [`--persist-to=${options.persistTo}`] : []),
       ...Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
     ],
-    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...QUIET, FORCE_COLOR: "0", NO_COLOR: "1" } },
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...QUIET, FORCE_COLOR: "0", NO_COLOR: "1" },
+    },
   );
   const ended = new Promise<number>((resolve) => {
     child.once("close", (code) => resolve(code ?? 0));
@@ -66,7 +69,9 @@ export function startDevServer(options: DevServerOptions): DevServer {
         if (!WRANGLER_REQUEST_LINE.test(line)) options.onLine(line);
       });
     }
-    void ended.then((code) => reject(new Error(`wrangler dev ended with code ${code} before it was ready`)));
+    void ended.then((code) =>
+      reject(new Error(`wrangler dev ended with code ${code} before it was ready`)),
+    );
   });
   return { process: child, ready, ended };
 }

@@ -19,6 +19,11 @@ export interface SendInput {
   pushConfig?: TaskPushNotificationConfig | undefined;
 }
 
+export interface SendOptions extends TaskView {
+  /** Answers with the task as it is, instead of waiting for a terminal or interrupted state (§3.2.2). */
+  returnImmediately: boolean;
+}
+
 /** An open stream of frames (see `task/frame.ts`). */
 export interface OpenStream {
   taskId: string;
@@ -37,11 +42,7 @@ export interface ConfigPage {
  * refused alike with TASK_NOT_FOUND.
  */
 export interface TaskPort {
-  /** Waits for a terminal or interrupted state, or with `returnImmediately` for nothing (§3.2.2). */
-  send(
-    input: SendInput,
-    options: TaskView & { returnImmediately: boolean },
-  ): Promise<Result<SendMessageResponse>>;
+  send(input: SendInput, options: SendOptions): Promise<Result<SendMessageResponse>>;
   stream(input: SendInput): Promise<Result<OpenStream>>;
   get(owner: string, view: TaskView): Promise<Result<Task>>;
   cancel(owner: string): Promise<Result<Task>>;

@@ -135,7 +135,7 @@ export const AgentCard = message({
   supportedInterfaces: requiredList(AgentInterface),
   provider: AgentProvider.optional(),
   version: requiredString(),
-  documentationUrl: optionalString(),
+  documentationUrl: z.string().optional(),
   capabilities: AgentCapabilities,
   securitySchemes: z.record(z.string(), SecurityScheme).optional(),
   securityRequirements: optionalList(SecurityRequirement),
@@ -143,6 +143,6 @@ export const AgentCard = message({
   defaultOutputModes: requiredList(z.string()),
   skills: requiredList(AgentSkill),
   signatures: optionalList(AgentCardSignature),
-  iconUrl: optionalString(),
+  iconUrl: z.string().optional(),
 });
 export type AgentCard = z.infer<typeof AgentCard>;

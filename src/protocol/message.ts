@@ -15,7 +15,7 @@ import {
 /** Longest id accepted anywhere in a request, in UTF-16 code units. */
 export const MAX_ID_LENGTH = 256;
 
-export const Role = enumeration(["ROLE_UNSPECIFIED", "ROLE_USER", "ROLE_AGENT"]);
+const Role = enumeration(["ROLE_UNSPECIFIED", "ROLE_USER", "ROLE_AGENT"]);
 
 /** One section of content: exactly one of `text`, `raw` (base64), `url` and `data` (any JSON value). */
 export const Part = oneof(
@@ -42,7 +42,7 @@ export const Message = message({
   parts: requiredList(Part),
   metadata: struct.optional(),
   extensions: optionalList(z.string()),
-  referenceTaskIds: optionalList(z.string()),
+  referenceTaskIds: optionalList(z.string().max(MAX_ID_LENGTH)),
 });
 export type Message = z.infer<typeof Message>;
 

@@ -18,20 +18,24 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function readFields(names: readonly string[], input: unknown): unknown {
+/** Optional strings: proto3 does not tell an empty one from an absent one. */
+const EMPTY_IS_ABSENT = new WeakSet<object>();
+
+function readFields(shape: z.ZodRawShape, input: unknown): unknown {
   if (!isStruct(input)) return input;
   const fields: Struct = {};
-  for (const name of names) {
+  for (const [name, schema] of Object.entries(shape)) {
     const value = Object.hasOwn(input, name) ? input[name] : input[snakeCase(name)];
-    if (value !== null && value !== undefined) fields[name] = value;
+    const absent =
+      value === null || value === undefined || (value === "" && EMPTY_IS_ABSENT.has(schema));
+    if (!absent) fields[name] = value;
   }
   return fields;
 }
 
 /** A protobuf message with the given fields, by their camelCase names. */
 export function message<S extends z.ZodRawShape>(shape: S) {
-  const names = Object.keys(shape);
-  return z.preprocess((input) => readFields(names, input), z.object(shape));
+  return z.preprocess((input) => readFields(shape, input), z.object(shape));
 }
 
 /**
@@ -43,15 +47,13 @@ export function oneof<S extends z.ZodRawShape>(
   arms: readonly (keyof S & string)[],
   nullArm?: keyof S & string,
 ) {
-  const names = Object.keys(shape);
   const read = (input: unknown): unknown => {
-    const fields = readFields(names, input);
+    const fields = readFields(shape, input);
     if (!isStruct(fields) || !isStruct(input)) return fields;
-    if (nullArm && input[nullArm] === null) fields[nullArm] = null;
-    const empty = (arm: string) => fields[arm] === "" || fields[arm] === null;
     const present = arms.filter((arm) => Object.hasOwn(fields, arm));
-    if (present.some((arm) => !empty(arm))) {
-      for (const arm of present) if (empty(arm)) delete fields[arm];
+    if (nullArm && input[nullArm] === null && present.length === 0) fields[nullArm] = null;
+    if (present.some((arm) => fields[arm] !== "")) {
+      for (const arm of present) if (fields[arm] === "") delete fields[arm];
     }
     return fields;
   };
@@ -84,10 +86,11 @@ export function requiredString(max = Number.POSITIVE_INFINITY) {
   return z.string().min(1, "must not be empty").max(max);
 }
 
-/** A string that may be missing; proto3 does not tell an empty one from an absent one. */
+/** A string that may be missing; an empty one is. */
 export function optionalString(max = Number.POSITIVE_INFINITY) {
-  const absentWhenEmpty = (input: unknown) => (input === "" ? undefined : input);
-  return z.preprocess(absentWhenEmpty, z.string().max(max).optional()).optional();
+  const schema = z.string().max(max).optional();
+  EMPTY_IS_ABSENT.add(schema);
+  return schema;
 }
 
 /** A list that may be missing. */
@@ -112,20 +115,32 @@ export const struct = z.custom<Struct>(isStruct, "must be a JSON object");
 
 /** `bytes`: base64 or base64url, with or without padding; given back as padded base64. */
 export const bytes = z.string().transform((text, context) => {
-  const base64 = text.replace(/-/g, "+").replace(/_/g, "/").replace(/=+$/, "");
-  if (!/^[A-Za-z0-9+/]*$/.test(base64) || base64.length % 4 === 1) {
+  // One anchored pass: stripping `=+$` from a long run of `=` would take quadratic time.
+  const [, digits] = /^([A-Za-z0-9+/_-]*)={0,2}$/.exec(text) ?? [];
+  if (digits === undefined || digits.length % 4 === 1) {
     context.issues.push({ code: "custom", input: text, message: "must be base64" });
     return z.NEVER;
   }
+  const base64 = digits.replace(/-/g, "+").replace(/_/g, "/");
   return base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
 });
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt](?!24)\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+const FIRST_INSTANT = Date.parse("0001-01-01T00:00:00Z");
+const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** Milliseconds since 1970, or undefined. `Date.parse` alone takes February 30 for March 2. */
+function instantOf(text: string): number | undefined {
+  const [, date = ""] = RFC_3339.exec(text) ?? [];
+  if (new Date(date).getUTCDate() !== Number(date.slice(8))) return undefined;
+  const time = Date.parse(text);
+  return time >= FIRST_INSTANT && time <= LAST_INSTANT ? time : undefined;
+}
 
 /** A timestamp in RFC 3339, any offset; given back in UTC with milliseconds (§5.6.1). */
 export const timestamp = z.string().transform((text, context) => {
-  const time = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) {
+  const time = instantOf(text);
+  if (time === undefined) {
     context.issues.push({
       code: "custom",
       input: text,

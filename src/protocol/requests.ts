@@ -116,10 +116,10 @@ export const SendMessageResponse = oneof({ task: Task.optional(), message: Messa
 export type SendMessageResponse = z.infer<typeof SendMessageResponse>;
 
 export const ListTasksResponse = message({
-  tasks: z.array(Task),
-  nextPageToken: z.string(),
-  pageSize: int32(0),
-  totalSize: int32(0),
+  tasks: z.array(Task).default([]),
+  nextPageToken: z.string().default(""),
+  pageSize: int32(0).default(0),
+  totalSize: int32(0).default(0),
 });
 export type ListTasksResponse = z.infer<typeof ListTasksResponse>;
 

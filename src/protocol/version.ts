@@ -10,7 +10,9 @@ export const PROTOCOL_VERSION = "1.0";
  * is called decides, so a v1 name is served as 1.0: kinder than §3.6.2, which would read it as 0.3.
  */
 export function checkVersion(headers: Headers, query: URLSearchParams): string | undefined {
-  const asked = headers.get(VERSION_HEADER)?.trim() || query.get(VERSION_HEADER)?.trim();
+  // Names of service parameters are case-insensitive, also in a query (§3.2.6).
+  const inQuery = [...query].find(([name]) => name.toLowerCase() === VERSION_HEADER.toLowerCase())?.[1];
+  const asked = headers.get(VERSION_HEADER)?.trim() || inQuery?.trim();
   if (!asked) return undefined;
   if (/^1\.0(\.\d+)?$/.test(asked)) return PROTOCOL_VERSION;
   throw versionNotSupported();

@@ -77,7 +77,7 @@ describe("the check of the layers", () => {
       made("src/operations/get.ts", "../../durable-objects/index.ts"),
     ],
     ["a binding importing the edge", made("src/bindings/rest.ts", "../edge/app.ts")],
-    ["the edge importing a binding", made("src/edge/app.ts", "../bindings/rest.ts")],
+    ["the edge importing an object", made("src/edge/app.ts", "../../durable-objects/index.ts")],
     [
       "an object importing an operation",
       made("durable-objects/runner.ts", "../src/operations/table.ts"),

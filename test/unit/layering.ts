@@ -2,7 +2,7 @@
 import { posix } from "node:path";
 import { parseSync } from "vite";
 
-export interface Import {
+interface Import {
   /** As written. */
   readonly specifier: string;
   /** Gone when compiled: `import type`, `export type … from`, `import("…").T`. */
@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   agent: ["task", "protocol", "src/push/target.ts"],
   operations: ["agent", "task", "protocol", "src/push/target.ts"],
   bindings: ["operations", "agent", "task", "protocol"],
-  edge: ["operations", "agent", "protocol"],
+  edge: ["bindings", "operations", "agent", "protocol"],
   env: ["src/operations/ports.ts", "protocol"],
   "durable-objects": ["agent", "task", "push", "protocol", "env", "src/operations/ports.ts"],
   worker: [
@@ -69,7 +69,7 @@ const VAGUE_NAMES = new Set([
 ]);
 
 /** `src/task/apply.ts` is in "task", `src/worker.ts` is "worker". */
-export function layerOf(path: string): string {
+function layerOf(path: string): string {
   const [top = "", second = ""] = path.split("/");
   return top === "src" ? second.replace(/\.ts$/, "") : top;
 }

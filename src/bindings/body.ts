@@ -1,10 +1,10 @@
-/** Bounds on what a request may carry, enforced while it is read. */
+/** The body of a request, with its bounds enforced while it is read. */
 import { A2AError } from "../protocol/errors.ts";
 
 /** Largest request body, in bytes. */
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 /** Deepest nesting of arrays and objects in a request. */
-export const MAX_JSON_DEPTH = 64;
+const MAX_JSON_DEPTH = 64;
 
 /**
  * The JSON of a request. Reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE); text that is not
@@ -48,7 +48,6 @@ async function readText(request: Request): Promise<string> {
 function tooLarge(): A2AError {
   return new A2AError("PAYLOAD_TOO_LARGE", {
     message: `Request body too large: more than ${MAX_BODY_BYTES} bytes. Send large content as a url part`,
-    fields: [{ field: "", description: `the body has more than ${MAX_BODY_BYTES} bytes` }],
   });
 }
 
