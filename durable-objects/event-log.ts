@@ -41,7 +41,7 @@ export class EventLog {
   #chunks = new Map<string, ArtifactEvent>();
   #chunkLength = 0;
   #flushMs = FLUSH_MS.first;
-  #flushTimer: number | null = null;
+  #flushTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(storage: DurableObjectStorage, onEntries: (entries: readonly Entry[]) => void) {
     this.#storage = storage;
@@ -129,7 +129,11 @@ export class EventLog {
     this.settle();
     this.#record = applied.value;
     const { artifactId, parts } = event.artifact;
-    if (!event.append && this.#chunks.has(artifactId)) this.flush();
+    if (!event.append) {
+      // A new stream: what its artifact had before is replaced, not joined.
+      if (this.#chunks.has(artifactId)) this.flush();
+      this.#flushMs = FLUSH_MS.first;
+    }
     const pending = this.#chunks.get(artifactId);
     this.#chunks.set(artifactId, pending ? joinChunks(pending, event) : event);
     this.#chunkLength += JSON.stringify(parts).length;
@@ -175,8 +179,8 @@ export class EventLog {
   }
 
   #takeUnstored(): TaskEvent[] {
-    clearTimeout(this.#flushTimer);
-    this.#flushTimer = null;
+    if (this.#flushTimer) clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
     const events = [...this.#held, ...this.#chunks.values()];
     this.#held = [];
     this.#chunks.clear();

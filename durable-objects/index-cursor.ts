@@ -46,12 +46,12 @@ export class IndexCursor {
   /** Resolves when the index is up to date, or after two seconds. */
   async settled(): Promise<void> {
     if (!this.#inFlight) return;
-    let timer: number | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const patience = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, PATIENCE_MS);
     });
     await Promise.race([this.#inFlight, patience]);
-    clearTimeout(timer ?? null);
+    if (timer) clearTimeout(timer);
   }
 
   #mark(record: TaskRecord): void {

@@ -3,7 +3,8 @@
  * traffic the platform would evict it within minutes.
  */
 import type { Agent } from "../src/agent/define-agent.ts";
-import { Turn, type TurnPort } from "../src/agent/turn.ts";
+import { Turn } from "../src/agent/turn.ts";
+import type { TurnPort } from "../src/agent/turn-port.ts";
 import { A2AError, type Refusal, type Result, refuse, unwrap } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
 import { isTerminal, type Task } from "../src/protocol/task.ts";

@@ -30,7 +30,7 @@ interface Subscriber {
 
 export class Subscribers {
   readonly #open = new Set<Subscriber>();
-  #heartbeat: number | null = null;
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
 
   get count(): number {
     return this.#open.size;
@@ -112,8 +112,8 @@ export class Subscribers {
   #forget(subscriber: Subscriber): void {
     this.#open.delete(subscriber);
     if (this.#open.size > 0) return;
-    clearInterval(this.#heartbeat);
-    this.#heartbeat = null;
+    if (this.#heartbeat) clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
   }
 
   #beat(): void {

@@ -1,5 +1,6 @@
 export { durableObjects } from "../durable-objects/index.ts";
 export type { AuthScheme } from "./agent/auth-scheme.ts";
+export type { ArtifactInput, ArtifactOptions, Content } from "./agent/content.ts";
 export {
   type Agent,
   type AgentDefinition,
@@ -7,14 +8,7 @@ export {
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
-export type {
-  ArtifactInput,
-  ArtifactOptions,
-  Content,
-  Turn,
-  TurnEnd,
-  TurnResult,
-} from "./agent/turn.ts";
+export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey, open } from "./edge/auth.ts";
 export type { Bindings } from "./env.ts";
 export type { Caller } from "./protocol/caller.ts";

@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../protocol/caller.ts";
 import { A2AError, parse } from "../protocol/errors.ts";
-import { Message, type Part, textOf } from "../protocol/message.ts";
+import { Message, textOf } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
 import {
   Artifact,
@@ -13,30 +13,11 @@ import {
   type Task,
   type TaskState,
 } from "../protocol/task.ts";
-import type { TaskRecord } from "../task/apply.ts";
 import type { AcceptedMessage, ArtifactEvent, TaskEvent } from "../task/event.ts";
+import { type ArtifactInput, type ArtifactOptions, type Content, toParts } from "./content.ts";
 import type { Agent } from "./define-agent.ts";
 import { matchesMediaType } from "./media-type.ts";
-
-/** Content as an agent may write it: a string stands for a text part. */
-export type Content = string | Part | readonly (string | Part)[];
-
-export interface ArtifactInput {
-  /** Default: one made from the turn and the place in it. */
-  artifactId?: string;
-  name?: string;
-  description?: string;
-  parts: Content;
-  metadata?: Struct;
-  extensions?: string[];
-}
-
-export interface ArtifactOptions extends ArtifactInput {
-  /** Adds the parts to the artifact instead of replacing it. */
-  append?: boolean;
-  /** Says that the artifact is complete. */
-  lastChunk?: boolean;
-}
+import type { TurnPort } from "./turn-port.ts";
 
 declare const turnEnd: unique symbol;
 /** What the endings of a turn return; returning it from `run` is good style, not needed. */
@@ -46,22 +27,6 @@ const ENDED = {} as TurnEnd;
 /** A returned string or artifact is published, and the task completes. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a legal `run`.
 export type TurnResult = string | ArtifactInput | TurnEnd | undefined | void;
-
-/** What a turn needs of the object it runs in. */
-export interface TurnPort {
-  record(): TaskRecord;
-  now(): string;
-  /** Appends to the log; throws when the events break the rules, drops them when the task has ended. */
-  append(events: TaskEvent[]): void;
-  /** Shows a piece of an artifact at once, and stores it soon. */
-  chunk(event: ArtifactEvent): void;
-  /** Answers with a message instead of a task; false when the task is born already. */
-  reply(message: Message): boolean;
-  /** Tasks of the caller by id, in that order; those that are not the caller's are left out. */
-  tasksById(ids: readonly string[]): Promise<Task[]>;
-  /** Tasks of the caller in this task's context, latest first. */
-  tasksOfContext(): Promise<Task[]>;
-}
 
 export class Turn<Env = unknown> {
   readonly #port: TurnPort;
@@ -363,10 +328,4 @@ export class Turn<Env = unknown> {
       }),
     );
   }
-}
-
-function toParts(content: Content): Part[] {
-  const list =
-    typeof content === "string" || !Array.isArray(content) ? [content as string | Part] : content;
-  return list.map((part) => (typeof part === "string" ? { text: part } : part));
 }
