@@ -1,20 +1,16 @@
 /**
- * The event log of one task: the only writer of its state.
+ * The event log of one task: the only writer of its state. How it lies in storage is in `log-rows.ts`.
  *
- * Layout: one table, made with the first append. A row holds the events of one moment: `seq` is the first
- * one's, `count` how many there are, `body` a JSON array of them behind a version (`{"v":1,"events":[…]}`).
- * A body too long for a row goes on in the rows that follow it, which have count 0 and use up a seq each.
- * Lifetime: that of the task. Bound: what the agent publishes; chunks of a growing artifact are grouped.
- * Trade-off: waking up reads the whole log, so that nothing needs to be written twice.
+ * Append is one synchronous transaction: check against the rules, store, fold; then the readers are woken. Chunks of a
+ * growing artifact are shown at once and stored in groups.
  */
-import { A2AError, type Result } from "../src/protocol/errors.ts";
+import type { Agent } from "../src/agent/define-agent.ts";
+import { A2AError, type Refusal, type Result, refuse } from "../src/protocol/errors.ts";
 import { isTerminal } from "../src/protocol/task.ts";
 import { apply, joinParts, type TaskRecord } from "../src/task/apply.ts";
-import { type ArtifactEvent, EVENT_VERSION, type TaskEvent } from "../src/task/event.ts";
+import type { ArtifactEvent, TaskEvent } from "../src/task/event.ts";
 import type { StoredEvent } from "../src/task/rewind.ts";
-
-/** Longest piece of a body in one row, in UTF-16 code units: at most 1.5 MB of the 2 MB a row may have. */
-const MAX_ROW_LENGTH = 500_000;
+import { LogRows } from "./log-rows.ts";
 
 /** Chunks are stored when this much of them waits, in UTF-16 code units… */
 const FLUSH_LENGTH = 64 * 1024;
@@ -28,13 +24,13 @@ export interface Entry {
   readonly record: TaskRecord;
 }
 
-type Row = { seq: number; count: number; body: string };
+type Refused = { ok: false; refusal: Refusal };
 
 export class EventLog {
-  readonly #storage: DurableObjectStorage;
+  readonly #rows: LogRows;
+  readonly #agents: ReadonlyMap<string, Agent>;
   readonly #onEntries: (entries: readonly Entry[]) => void;
   #record: TaskRecord | undefined;
-  #seq = 0;
   /** Events of a task that is not born yet: folded, not stored. */
   #held: TaskEvent[] = [];
   /** Chunks that were shown and wait to be stored, one for each artifact that grows. */
@@ -43,20 +39,15 @@ export class EventLog {
   #flushMs = FLUSH_MS.first;
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(storage: DurableObjectStorage, onEntries: (entries: readonly Entry[]) => void) {
-    this.#storage = storage;
+  constructor(
+    storage: DurableObjectStorage,
+    agents: ReadonlyMap<string, Agent>,
+    onEntries: (entries: readonly Entry[]) => void,
+  ) {
+    this.#rows = new LogRows(storage);
+    this.#agents = agents;
     this.#onEntries = onEntries;
-    for (const { event } of this.stored()) {
-      const applied = apply(this.#record, event);
-      // Only what passed the rules was stored; rules that became stricter must not lose a task.
-      if (applied.ok) this.#record = applied.value;
-    }
-    if (this.#record) {
-      const last = storage.sql
-        .exec<Row>("SELECT seq, count FROM event ORDER BY seq DESC LIMIT 1")
-        .one();
-      this.#seq = last.seq + Math.max(last.count, 1) - 1;
-    }
+    this.#record = this.#rows.wake();
   }
 
   /** The task, or undefined while there is none. Includes chunks that are not stored yet. */
@@ -66,14 +57,15 @@ export class EventLog {
 
   /** The seq of the last stored event; 0 when nothing is stored. */
   get seq(): number {
-    return this.#seq;
+    return this.#rows.seq;
   }
 
   /**
    * Appends events of one moment, all or none, and wakes the readers. A refusal says which rule they break.
-   * A task that has ended takes no more: such events are dropped, and logged.
+   * A task that has ended takes no more: such events are dropped, and logged. `always` lets an ending in where the
+   * limits would not.
    */
-  append(events: readonly TaskEvent[]): Result<undefined> {
+  append(events: readonly TaskEvent[], { always = false } = {}): Result<undefined> {
     const entries: Entry[] = [];
     let record = this.#record;
     for (const event of events) {
@@ -86,13 +78,16 @@ export class EventLog {
       record = applied.value;
       entries.push({ seq: undefined, event, record });
     }
-    if (entries.length === 0) return { ok: true, value: undefined };
+    if (entries.length === 0 || !record) return { ok: true, value: undefined };
+    const excess = always ? undefined : this.#excess(record, events);
+    if (excess) return excess;
     // What was held or shown before goes into the log before, in the same row.
     const born = this.#held;
     const earlier = this.#takeUnstored();
-    const first = this.#store([...earlier, ...entries.map(({ event }) => event)]);
+    const first = this.#rows.write([...earlier, ...entries.map(({ event }) => event)]);
     this.#tellBirth(born, first);
     this.#record = record;
+    this.#rows.snapshot(record);
     this.#onEntries(entries.map((entry, index) => ({ ...entry, seq: first + earlier.length + index })));
     return { ok: true, value: undefined };
   }
@@ -110,7 +105,7 @@ export class EventLog {
   /** Stores what is held: the task is born. */
   settle(): void {
     const born = this.#held;
-    if (born.length > 0) this.#tellBirth(born, this.#store(this.#takeUnstored()));
+    if (born.length > 0) this.#tellBirth(born, this.#rows.write(this.#takeUnstored()));
   }
 
   /** Forgets a task that is not born; false when it is. */
@@ -126,21 +121,23 @@ export class EventLog {
     if (!this.#record || isTerminal(this.#record.task.status.state)) return;
     const applied = apply(this.#record, event);
     if (!applied.ok) throw A2AError.from(applied.refusal);
+    const excess = this.#excess(applied.value, [event]);
+    if (excess) throw A2AError.from(excess.refusal);
     this.settle();
-    this.#record = applied.value;
     const { artifactId, parts } = event.artifact;
     if (!event.append) {
       // A new stream: what its artifact had before is replaced, not joined.
       if (this.#chunks.has(artifactId)) this.flush();
       this.#flushMs = FLUSH_MS.first;
     }
+    this.#record = applied.value;
     const pending = this.#chunks.get(artifactId);
     this.#chunks.set(artifactId, pending ? joinChunks(pending, event) : event);
     this.#chunkLength += JSON.stringify(parts).length;
     let seq: number | undefined;
     if (this.#chunkLength >= FLUSH_LENGTH) {
       this.flush();
-      seq = this.#seq;
+      seq = this.#rows.seq;
     } else {
       this.#flushTimer ??= setTimeout(() => this.flush(), this.#flushMs);
     }
@@ -152,24 +149,28 @@ export class EventLog {
     const chunks = this.#takeUnstored();
     if (chunks.length === 0) return;
     this.#flushMs = Math.min(this.#flushMs * 2, FLUSH_MS.last);
-    this.#store(chunks);
+    this.#rows.write(chunks);
+    if (this.#record) this.#rows.snapshot(this.#record);
   }
 
   /** The stored events, oldest first. */
-  *stored(): Generator<StoredEvent> {
-    const { sql } = this.#storage;
-    const tables = sql.exec("SELECT name FROM sqlite_master WHERE name = 'event'").toArray();
-    if (tables.length === 0) return;
-    let row: Row | undefined;
-    for (const next of sql.exec<Row>("SELECT seq, count, body FROM event ORDER BY seq")) {
-      if (next.count === 0 && row) {
-        row.body += next.body;
-        continue;
-      }
-      if (row) yield* decode(row);
-      row = { ...next };
+  stored(): Iterable<StoredEvent> {
+    return this.#rows.stored();
+  }
+
+  /** Why the events are more than the task may have, if they are. */
+  #excess(record: TaskRecord, events: readonly TaskEvent[]): Refused | undefined {
+    const limits = this.#agents.get(record.agentId)?.limits;
+    if (!limits) return undefined;
+    const lengths = events.map((event) => JSON.stringify(event).length);
+    const total =
+      this.#rows.length + this.#chunkLength + lengths.reduce((sum, length) => sum + length, 0);
+    if (events.some(({ kind }) => kind === "message")) {
+      return total > limits.task ? taskIsFull(limits.task) : undefined;
     }
-    if (row) yield* decode(row);
+    if (record.task.artifacts.length > limits.artifacts) return tooMuch("artifacts", limits.artifacts);
+    if (lengths.some((length) => length > limits.event)) return tooMuch("event", limits.event);
+    return total > limits.task ? tooMuch("task", limits.task) : undefined;
   }
 
   #tellBirth(held: readonly TaskEvent[], first: number): void {
@@ -187,31 +188,26 @@ export class EventLog {
     this.#chunkLength = 0;
     return events;
   }
-
-  /** Writes one row, or as many as the body needs; returns the seq of the first event. */
-  #store(events: readonly TaskEvent[]): number {
-    const first = this.#seq + 1;
-    const [body, ...more] = split(JSON.stringify({ v: EVENT_VERSION, events }));
-    this.#storage.transactionSync(() => {
-      const { sql } = this.#storage;
-      if (this.#seq === 0) {
-        sql.exec(
-          "CREATE TABLE event (seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, body TEXT NOT NULL)",
-        );
-      }
-      sql.exec("INSERT INTO event VALUES (?, ?, ?)", first, events.length, body);
-      for (const [index, piece] of more.entries()) {
-        sql.exec("INSERT INTO event VALUES (?, 0, ?)", first + events.length + index, piece);
-      }
-    });
-    this.#seq = first + events.length + more.length - 1;
-    return first;
-  }
 }
 
-function* decode({ seq, body }: Row): Generator<StoredEvent> {
-  const { events } = JSON.parse(body) as { v: number; events: TaskEvent[] };
-  for (const [index, event] of events.entries()) yield { seq: seq + index, event };
+function taskIsFull(bound: number): Refused {
+  const description = `does not fit the task, which has at most ${bound} characters in JSON`;
+  return refuse("INVALID_PARAMS", {
+    message: `Invalid parameters: message: ${description}`,
+    fields: [{ field: "message", description }],
+  });
+}
+
+function tooMuch(limit: "artifacts" | "event" | "task", bound: number): Refused {
+  const what = {
+    artifacts: `a task has at most ${bound} artifacts`,
+    event: `an event has at most ${bound} characters in JSON`,
+    task: `a task has at most ${bound} characters in JSON`,
+  }[limit];
+  return refuse("INVALID_AGENT_RESPONSE", {
+    message: `Invalid agent response: ${what}`,
+    fields: [{ field: `limits.${limit}`, description: what }],
+  });
 }
 
 function joinChunks(first: ArtifactEvent, next: ArtifactEvent): ArtifactEvent {
@@ -221,12 +217,4 @@ function joinChunks(first: ArtifactEvent, next: ArtifactEvent): ArtifactEvent {
     artifact: { ...first.artifact, parts },
     ...(next.lastChunk && { lastChunk: true }),
   };
-}
-
-/** Pieces that fit a row each; never between the halves of a surrogate pair, which UTF-8 could not hold. */
-function split(body: string): [string, ...string[]] {
-  if (body.length <= MAX_ROW_LENGTH) return [body];
-  const last = body.charCodeAt(MAX_ROW_LENGTH - 1);
-  const end = last >= 0xd800 && last <= 0xdbff ? MAX_ROW_LENGTH - 1 : MAX_ROW_LENGTH;
-  return [body.slice(0, end), ...split(body.slice(end))];
 }

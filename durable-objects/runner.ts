@@ -79,9 +79,10 @@ export class Runner {
       });
     }
     const timestamp = new Date().toISOString();
-    const canceled = this.#deps.log.append([
-      { kind: "status", status: { state: "TASK_STATE_CANCELED", timestamp } },
-    ]);
+    const canceled = this.#deps.log.append(
+      [{ kind: "status", status: { state: "TASK_STATE_CANCELED", timestamp } }],
+      { always: true },
+    );
     this.#stop(record);
     return canceled;
   }
@@ -122,7 +123,9 @@ export class Runner {
         ? [{ kind: "turn-started" }]
         : [];
     const appended = log.append([...events, ...next]);
-    if (!appended.ok) log.append([this.#failed(appended.refusal.message ?? "", appended.refusal)]);
+    if (appended.ok) return;
+    const { refusal } = appended;
+    log.append([this.#failed(refusal.message ?? "", refusal)], { always: true });
   }
 
   #failure(error: unknown, { task }: TaskRecord, requestId: string): TaskEvent {

@@ -1,5 +1,7 @@
 /** How a stream on a task begins: with the task, and after a cut with what the reader missed. */
+import type { Agent } from "../src/agent/define-agent.ts";
 import type { OpenStream } from "../src/operations/ports.ts";
+import { type Refusal, refuse } from "../src/protocol/errors.ts";
 import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { rewind } from "../src/task/rewind.ts";
@@ -7,12 +9,23 @@ import type { EventLog } from "./event-log.ts";
 import { finishedStream, laterFrames, type Subscribers, taskFrame, type Until } from "./subscribers.ts";
 
 export class Streams {
+  readonly #agents: ReadonlyMap<string, Agent>;
   readonly #log: EventLog;
   readonly #subscribers: Subscribers;
 
-  constructor(log: EventLog, subscribers: Subscribers) {
+  constructor(agents: ReadonlyMap<string, Agent>, log: EventLog, subscribers: Subscribers) {
+    this.#agents = agents;
     this.#log = log;
     this.#subscribers = subscribers;
+  }
+
+  /** The refusal of one stream more, when the agent's limit is reached. */
+  full(agentId: string): { ok: false; refusal: Refusal } | undefined {
+    const limit = this.#agents.get(agentId)?.limits.streams ?? 0;
+    if (this.#subscribers.count < limit) return undefined;
+    return refuse("RESOURCE_EXHAUSTED", {
+      message: `Too many requests: a task has at most ${limit} streams`,
+    });
   }
 
   /**

@@ -38,10 +38,10 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     readonly #answers = new Answers();
     readonly #alarms = new Alarms(this.ctx.storage);
     readonly #index = new IndexCursor((owner) => taskIndex(this.env, owner), this.#alarms, agents);
-    readonly #log = new EventLog(this.ctx.storage, (entries) => this.#tell(entries));
+    readonly #log = new EventLog(this.ctx.storage, agents, (entries) => this.#tell(entries));
     readonly #push = new PushCursors(this.ctx.storage.sql);
     readonly #intake = new Intake(this.ctx.id.toString(), agents, this.#log, this.#push);
-    readonly #streams = new Streams(this.#log, this.#subscribers);
+    readonly #streams = new Streams(agents, this.#log, this.#subscribers);
     readonly #runner = new Runner({
       agents,
       env: this.env,
@@ -68,7 +68,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async stream(input: SendInput): Promise<Result<OpenStream>> {
-      const taken = this.#intake.take(input, true);
+      const taken = this.#streams.full(input.agentId) ?? this.#intake.take(input, true);
       if (!taken.ok) return taken;
       // Attached before the turn starts: nothing of it can fall between.
       const value = this.#streams.open(taken.value, "input");
@@ -94,7 +94,8 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
           const message = `The task has ended (${status.state}): there is nothing to subscribe to`;
           return refuse("UNSUPPORTED_OPERATION", { message, metadata: { taskId } });
         }
-        return { ok: true, value: this.#streams.open(record, "terminal", lastEventId) };
+        const full = this.#streams.full(record.agentId);
+        return full ?? { ok: true, value: this.#streams.open(record, "terminal", lastEventId) };
       });
     }
 

@@ -10,6 +10,7 @@ export {
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
+export type { Limits } from "./agent/limits.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey, open } from "./edge/auth.ts";
 export type { Bindings } from "./env.ts";

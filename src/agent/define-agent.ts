@@ -6,6 +6,7 @@ import { A2AError, parse } from "../protocol/errors.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
+import { type Limits, LimitsSchema } from "./limits.ts";
 import type { Turn, TurnResult } from "./turn.ts";
 
 /** What only the developer of an agent can say about it. */
@@ -33,6 +34,8 @@ export interface AgentDefinition<Env = unknown> {
   replies?: boolean;
   /** Webhooks. Without it push notifications are not supported. */
   push?: PushOptions;
+  /** Bounds other than the defaults. */
+  limits?: Partial<Limits>;
   /** Protocol extensions the agent declares (§4.6); a required one is enforced. */
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
@@ -68,6 +71,7 @@ export interface Agent {
   readonly replies: boolean;
   readonly push: Required<PushOptions> | undefined;
   readonly extensions: readonly AgentExtension[];
+  readonly limits: Limits;
 }
 
 const mediaTypes = requiredList(
@@ -98,6 +102,7 @@ const Definition = message({
     loopback: z.boolean().default(false),
   }).optional(),
   extensions: z.array(AgentExtension).default([]),
+  limits: z.preprocess((given) => given ?? {}, LimitsSchema),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),
@@ -123,6 +128,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       replies: checked.replies,
       push: checked.push,
       extensions: checked.extensions,
+      limits: checked.limits,
     };
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;

@@ -1,20 +1,16 @@
 /** The body of a request, with its bounds enforced while it is read. */
+import type { Limits } from "../agent/limits.ts";
 import { A2AError } from "../protocol/errors.ts";
-
-/** Largest request body, in bytes. */
-const MAX_BODY_BYTES = 1024 * 1024;
-/** Deepest nesting of arrays and objects in a request. */
-const MAX_JSON_DEPTH = 64;
 
 /**
  * The JSON of a request. Reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE); text that is not
  * JSON is PARSE_ERROR; nesting that is too deep is INVALID_REQUEST.
  */
-export async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request);
-  if (depthOf(text) > MAX_JSON_DEPTH) {
+export async function readJson(request: Request, limits: Limits): Promise<unknown> {
+  const text = await readText(request, limits.bodyBytes);
+  if (depthOf(text) > limits.jsonDepth) {
     throw new A2AError("INVALID_REQUEST", {
-      message: `Request payload validation error: JSON is nested deeper than ${MAX_JSON_DEPTH} levels`,
+      message: `Request payload validation error: JSON is nested deeper than ${limits.jsonDepth} levels`,
     });
   }
   try {
@@ -24,9 +20,9 @@ export async function readJson(request: Request): Promise<unknown> {
   }
 }
 
-async function readText(request: Request): Promise<string> {
+async function readText(request: Request, maxBytes: number): Promise<string> {
   const declared = Number(request.headers.get("Content-Length") ?? 0);
-  if (declared > MAX_BODY_BYTES) throw tooLarge();
+  if (declared > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return "";
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let size = 0;
@@ -34,7 +30,7 @@ async function readText(request: Request): Promise<string> {
   try {
     for await (const bytes of request.body as ReadableStream<Uint8Array>) {
       size += bytes.byteLength;
-      if (size > MAX_BODY_BYTES) throw tooLarge();
+      if (size > maxBytes) throw tooLarge(maxBytes);
       text += decoder.decode(bytes, { stream: true });
     }
     return text + decoder.decode();
@@ -45,9 +41,9 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-function tooLarge(): A2AError {
+function tooLarge(maxBytes: number): A2AError {
   return new A2AError("PAYLOAD_TOO_LARGE", {
-    message: `Request body too large: more than ${MAX_BODY_BYTES} bytes. Send large content as a url part`,
+    message: `Request body too large: more than ${maxBytes} bytes. Send large content as a url part`,
   });
 }
 

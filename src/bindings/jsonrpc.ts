@@ -17,7 +17,7 @@ export async function serveJsonRpc(c: Exchange): Promise<Response> {
   let id: Id = null;
   try {
     checkMediaType(c.req.header("Content-Type"));
-    const body = await readJson(c.req.raw);
+    const body = await readJson(c.req.raw, c.get("ports").agent.limits);
     id = legalId(body);
     const { method, params } = readCall(body, id, c);
     c.get("facts").operation = method;

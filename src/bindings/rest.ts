@@ -75,7 +75,7 @@ function named(c: Exchange): string | undefined {
 
 /** The request as one object: its body or query, and what the path names. */
 async function readParams(c: Exchange, { path }: OperationRow): Promise<object> {
-  const fields = c.req.method === "POST" ? await readBody(c.req.raw) : readQuery(c);
+  const fields = c.req.method === "POST" ? await readBody(c) : readQuery(c);
   const named = readPath(c, path);
   for (const [name, value] of Object.entries(named)) {
     const given = (fields as Record<string, unknown>)[name];
@@ -103,7 +103,8 @@ function readQuery(c: Exchange): object {
 }
 
 /** A POST without a body is one of an empty message. */
-async function readBody(request: Request): Promise<object> {
+async function readBody(c: Exchange): Promise<object> {
+  const request = c.req.raw;
   const type = request.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
   const empty = !request.body || request.headers.get("Content-Length") === "0";
   if (empty) return {};
@@ -112,7 +113,7 @@ async function readBody(request: Request): Promise<object> {
       message: `Content type not supported: requests are ${A2A_JSON} or ${JSON_TYPE}`,
     });
   }
-  const body = await readJson(request);
+  const body = await readJson(request, c.get("ports").agent.limits);
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw A2AError.field("", "the body must be an object");
 }

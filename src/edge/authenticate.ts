@@ -2,7 +2,7 @@
 import { createMiddleware } from "hono/factory";
 import type { ExchangeEnv } from "../bindings/exchange.ts";
 import { A2AError } from "../protocol/errors.ts";
-import { requestedExtensions } from "../protocol/version.ts";
+import { EXTENSIONS_HEADER, requestedExtensions } from "../protocol/version.ts";
 
 /** Builds the caller, or refuses with UNAUTHENTICATED. */
 export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
@@ -13,13 +13,17 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
     c.header("WWW-Authenticate", auth.challenge);
     throw new A2AError("UNAUTHENTICATED", { metadata: { scheme: auth.name } });
   }
+  const requested = requestedExtensions(c.req.raw.headers);
+  if (requested.length > agent.limits.extensions) {
+    throw A2AError.field(EXTENSIONS_HEADER, `names more than ${agent.limits.extensions} extensions`);
+  }
   const declared = agent.extensions.map(({ uri }) => uri);
   const lastEventId = Number(c.req.header("Last-Event-ID") ?? Number.NaN);
   c.set("caller", {
     scheme: auth.name,
     principal,
     tenant: "",
-    extensions: requestedExtensions(c.req.raw.headers).filter((uri) => declared.includes(uri)),
+    extensions: requested.filter((uri) => declared.includes(uri)),
     requestId: c.get("requestId"),
     ...(Number.isInteger(lastEventId) && { lastEventId }),
   });

@@ -3,6 +3,7 @@ import { type Caller, ownerOf } from "../protocol/caller.ts";
 import { A2AError, unwrap } from "../protocol/errors.ts";
 import type { SendMessageRequest, SendMessageResponse } from "../protocol/requests.ts";
 import { findTask } from "./find-task.ts";
+import { checkMessageLimits } from "./message-limits.ts";
 import type { OpenStream, Ports, SendInput, TaskPort } from "./ports.ts";
 import { checkTarget } from "./push-configs.ts";
 
@@ -29,10 +30,12 @@ export async function sendStreamingMessage(
 
 function prepare(
   caller: Caller,
-  { message, configuration, metadata }: SendMessageRequest,
+  request: SendMessageRequest,
   ports: Ports,
 ): { task: TaskPort; input: SendInput } {
+  const { message, configuration, metadata } = request;
   const { agent, tasks } = ports;
+  checkMessageLimits(request, agent.limits);
   if (message.role !== "ROLE_USER") throw A2AError.field("message.role", "must be ROLE_USER");
   message.parts.forEach(({ mediaType }, index) => {
     if (mediaType === undefined || matchesMediaType(mediaType, agent.inputModes)) return;

@@ -4,6 +4,9 @@ import type { Message, Part } from "../protocol/message.ts";
 import { type Artifact, isTerminal, type Task, type TaskStatus } from "../protocol/task.ts";
 import type { AcceptedMessage, ArtifactEvent, CreatedEvent, TaskEvent } from "./event.ts";
 
+/** Most recent messages that a history keeps; older ones are in the log alone. */
+const MAX_HISTORY = 1_000;
+
 /** The task as its log tells it. Values are never changed in place. */
 export interface TaskRecord {
   readonly agentId: string;
@@ -36,7 +39,7 @@ export function apply(record: TaskRecord | undefined, event: TaskEvent): Result<
       const working = withStatus(record, { state: "TASK_STATE_WORKING", timestamp: time });
       return accept({
         ...working,
-        task: { ...working.task, history: [...working.task.history, input.message] },
+        task: { ...working.task, history: remember(working.task.history, input.message) },
         waiting: [...record.waiting, input],
       });
     }
@@ -107,9 +110,13 @@ function withStatus(record: TaskRecord, status: TaskStatus): TaskRecord {
     task: {
       ...task,
       status: earlier && previous.timestamp ? { ...status, timestamp: previous.timestamp } : status,
-      history: previous.message ? [...task.history, previous.message] : task.history,
+      history: previous.message ? remember(task.history, previous.message) : task.history,
     },
   };
+}
+
+function remember(history: Message[], message: Message): Message[] {
+  return [...history.slice(1 - MAX_HISTORY), message];
 }
 
 /** `append` to an artifact that is not there creates it. */

@@ -128,12 +128,12 @@ describe("an event that does not fit a row is split, and comes back whole after 
   ])("%s: %d characters", async (_title, length, expected) => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     const stored = await runInDurableObject(stub, (_, { storage }) => {
-      const log = new EventLog(storage, () => {});
+      const log = new EventLog(storage, new Map(), () => {});
       log.append(birth("t"));
       const before = log.seq;
       log.append([artifact("big", text.slice(0, length))]);
       log.append([artifact("next", "after")]);
-      const again = new EventLog(storage, () => {});
+      const again = new EventLog(storage, new Map(), () => {});
       again.append([artifact("later", "still in step")]);
       return {
         rows: storage.sql.exec("SELECT seq FROM event WHERE seq > ?", before).toArray().length - 2,
@@ -159,7 +159,7 @@ describe("an append", () => {
 
   test("stores nothing when one of its events breaks the rules", async () => {
     const result = await runInDurableObject(stub, (_, { storage }) => {
-      const log = new EventLog(storage, () => {});
+      const log = new EventLog(storage, new Map(), () => {});
       log.append(birth("t"));
       const before = log.seq;
       const refused = log.append([
@@ -174,7 +174,7 @@ describe("an append", () => {
 
   test("to a task that has ended drops the events", async () => {
     const result = await runInDurableObject(stub, (_, { storage }) => {
-      const log = new EventLog(storage, () => {});
+      const log = new EventLog(storage, new Map(), () => {});
       log.append(birth("t"));
       log.append([status("TASK_STATE_COMPLETED", "2026-01-01T00:00:02.000Z")]);
       const before = log.seq;

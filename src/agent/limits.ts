@@ -1,0 +1,53 @@
+/** The bounds of what callers may send and agents may publish. */
+import * as z from "zod";
+import { message } from "../protocol/proto-json.ts";
+
+const MIB = 1024 * 1024;
+
+/** Every limit can be set for an agent (`limits` in its definition); for all agents alike, ids have at most 256 characters, pages 100 tasks, histories 1,000 messages. */
+export interface Limits {
+  /** Bytes of a request body. Default: 1 MiB. Over it: HTTP 413. */
+  bodyBytes: number;
+  /** Levels of arrays and objects in a request. Default: 64. */
+  jsonDepth: number;
+  /** Parts of a user message. Default: 100. */
+  parts: number;
+  /** Characters of one `metadata` in JSON. Default: 65,536. */
+  metadata: number;
+  /** Extensions a message or the A2A-Extensions header names. Default: 32. */
+  extensions: number;
+  /** Artifacts of a task. Default: 1,000. An agent that publishes more fails its task. */
+  artifacts: number;
+  /** Characters of one published event in JSON. Default: 1,048,576. */
+  event: number;
+  /** Characters of everything stored of a task, in JSON. Default: 67,108,864. An agent that publishes more fails its task, which stays readable. */
+  task: number;
+  /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
+  streams: number;
+}
+
+const DEFAULTS: Limits = {
+  bodyBytes: MIB,
+  jsonDepth: 64,
+  parts: 100,
+  metadata: 64 * 1024,
+  extensions: 32,
+  artifacts: 1_000,
+  event: MIB,
+  task: 64 * MIB,
+  streams: 1_000,
+};
+
+const positive = (fallback: number) => z.int().min(1).default(fallback);
+
+export const LimitsSchema = message({
+  bodyBytes: positive(DEFAULTS.bodyBytes),
+  jsonDepth: positive(DEFAULTS.jsonDepth),
+  parts: positive(DEFAULTS.parts),
+  metadata: positive(DEFAULTS.metadata),
+  extensions: positive(DEFAULTS.extensions),
+  artifacts: positive(DEFAULTS.artifacts),
+  event: positive(DEFAULTS.event),
+  task: positive(DEFAULTS.task),
+  streams: positive(DEFAULTS.streams),
+});
