@@ -18,11 +18,18 @@ export class Answers {
     return new Promise((resolve) => this.#waiting.add(resolve));
   }
 
-  tell(entries: readonly Entry[]): void {
-    for (const { record } of entries) {
-      const { state } = record.task.status;
-      if (isTerminal(state) || isInterrupted(state)) this.give({ record });
+  /** The task, now or when it is next in a terminal or interrupted state. */
+  async taskAnswer(record: TaskRecord, view: TaskView): Promise<Result<SendMessageResponse>> {
+    let settled = isSettled(record) ? record : undefined;
+    while (!settled) {
+      const answer = await this.next();
+      if ("record" in answer) settled = answer.record;
     }
+    return taskAnswer(settled, view);
+  }
+
+  tell(entries: readonly Entry[]): void {
+    for (const { record } of entries) if (isSettled(record)) this.give({ record });
   }
 
   give(answer: Answer): void {
@@ -35,4 +42,8 @@ export class Answers {
 export function taskAnswer({ task, cause }: TaskRecord, view: TaskView): Result<SendMessageResponse> {
   if (!cause) return { ok: true, value: { task: viewTask(task, view) } };
   return refuse(cause.reason, { ...cause, metadata: { taskId: task.id, contextId: task.contextId } });
+}
+
+function isSettled({ task }: TaskRecord): boolean {
+  return isTerminal(task.status.state) || isInterrupted(task.status.state);
 }

@@ -32,6 +32,14 @@ export class Intake {
     return input.message.taskId === undefined ? this.#first(input, mayReply) : this.#further(input);
   }
 
+  /** The task, when it took in the message of this request; else it is as good as not there. */
+  find(requestId: string): Result<TaskRecord> {
+    for (const { event } of this.#log.stored()) {
+      if (event.kind === "message" && event.caller.requestId === requestId) return this.#record();
+    }
+    return refuse("TASK_NOT_FOUND");
+  }
+
   /** When the task is born, what came with its first message is stored beside it. */
   tell([first]: readonly Entry[]): void {
     if (first?.event.kind !== "created" || !this.#inline) return;

@@ -1,12 +1,12 @@
 /** How a stream on a task begins: with the task, and after a cut with what the reader missed. */
 import type { Agent } from "../src/agent/define-agent.ts";
-import type { OpenStream } from "../src/operations/ports.ts";
+import type { OpenStream, SubscribeOptions } from "../src/operations/ports.ts";
 import { type Refusal, refuse } from "../src/protocol/errors.ts";
 import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { rewind } from "../src/task/rewind.ts";
 import type { EventLog } from "./event-log.ts";
-import { finishedStream, laterFrames, type Subscribers, taskFrame, type Until } from "./subscribers.ts";
+import { finishedStream, laterFrames, type Subscribers, taskFrame } from "./subscribers.ts";
 
 export class Streams {
   readonly #agents: ReadonlyMap<string, Agent>;
@@ -32,10 +32,12 @@ export class Streams {
    * A stream that begins with the task as it stands, or as it stood at `lastEventId` with every event since. A task
    * that is not born shows itself first when it is. On a task that has ended the stream ends too.
    */
-  open(record: TaskRecord, until: Until, lastEventId?: number): OpenStream {
+  open(record: TaskRecord, { until, lastEventId }: SubscribeOptions): OpenStream {
     const { id: taskId, status } = record.task;
     const frames = this.#firstFrames(record, lastEventId);
-    const ended = isTerminal(status.state);
+    // A reader that comes back may have missed the very event that ends its stream.
+    const asked = until === "input" && status.state === "TASK_STATE_INPUT_REQUIRED";
+    const ended = isTerminal(status.state) || (asked && lastEventId !== undefined);
     return {
       taskId,
       state: status.state,

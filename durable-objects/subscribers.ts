@@ -4,6 +4,7 @@
  * Bounds: a reader that lags by more than MAX_BACKLOG bytes is closed, a stream lives at most MAX_AGE_MS (an
  * open stream keeps the object in memory), and a reader that left is found by the next heartbeat.
  */
+import type { Until } from "../src/operations/ports.ts";
 import type { Message } from "../src/protocol/message.ts";
 import { isTerminal, type TaskState } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
@@ -16,9 +17,6 @@ import type { Entry } from "./event-log.ts";
 const HEARTBEAT_MS = 15_000;
 const MAX_BACKLOG = 1024 * 1024;
 const MAX_AGE_MS = 60 * 60 * 1000;
-
-/** What ends a stream: a terminal state alone (§3.1.6), or also INPUT_REQUIRED (§3.1.2). AUTH_REQUIRED never does (§7.6.1). */
-export type Until = "terminal" | "input";
 
 interface Subscriber {
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;

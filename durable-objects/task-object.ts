@@ -2,13 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Agent } from "../src/agent/define-agent.ts";
 import { type Bindings, taskIndex } from "../src/env.ts";
-import type {
-  ConfigPage,
-  OpenStream,
-  SendInput,
-  SendOptions,
-  TaskPort,
-} from "../src/operations/ports.ts";
+import type * as ports from "../src/operations/ports.ts";
 import { type Result, refuse } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/protocol/requests.ts";
@@ -29,11 +23,13 @@ import { Subscribers } from "./subscribers.ts";
 export type TaskObjectClass = new (
   ctx: DurableObjectState,
   env: Bindings,
-) => DurableObject<Bindings> & TaskPort;
+) => DurableObject<Bindings> & ports.TaskPort;
+
+type Reply<T> = Promise<Result<T>>;
 
 /** The class, for the agents of a Worker by id. */
 export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass {
-  return class TaskObject extends DurableObject<Bindings> implements TaskPort {
+  return class TaskObject extends DurableObject<Bindings> implements ports.TaskPort {
     readonly #subscribers = new Subscribers();
     readonly #answers = new Answers();
     readonly #alarms = new Alarms(this.ctx.storage);
@@ -56,7 +52,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       this.#runner.recover();
     }
 
-    async send(input: SendInput, options: SendOptions): Promise<Result<SendMessageResponse>> {
+    async send(input: ports.SendInput, options: ports.SendOptions): Reply<SendMessageResponse> {
       const taken = this.#intake.take(input, !options.returnImmediately);
       if (!taken.ok) return taken;
       const answer = options.returnImmediately ? undefined : this.#answers.next();
@@ -67,35 +63,40 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       return taskAnswer(given.record, options);
     }
 
-    async stream(input: SendInput): Promise<Result<OpenStream>> {
+    async resume(owner: string, requestId: string, view: TaskView): Reply<SendMessageResponse> {
+      const found = this.#with(owner, () => this.#intake.find(requestId));
+      return found.ok ? this.#answers.taskAnswer(found.value, view) : found;
+    }
+
+    async stream(input: ports.SendInput): Reply<ports.OpenStream> {
       const taken = this.#streams.full(input.agentId) ?? this.#intake.take(input, true);
       if (!taken.ok) return taken;
       // Attached before the turn starts: nothing of it can fall between.
-      const value = this.#streams.open(taken.value, "input");
+      const value = this.#streams.open(taken.value, { until: "input", lastEventId: undefined });
       this.#runner.start();
       await this.#index.settled();
       return { ok: true, value };
     }
 
-    async get(owner: string, view: TaskView): Promise<Result<Task>> {
+    async get(owner: string, view: TaskView): Reply<Task> {
       return this.#with(owner, ({ task }) => ({ ok: true, value: viewTask(task, view) }));
     }
 
-    async cancel(owner: string): Promise<Result<Task>> {
+    async cancel(owner: string): Reply<Task> {
       const canceled = this.#with(owner, (record) => this.#runner.cancel(record));
       await this.#index.settled();
       return canceled.ok ? this.get(owner, {}) : canceled;
     }
 
-    async subscribe(owner: string, lastEventId: number | undefined): Promise<Result<OpenStream>> {
+    async subscribe(owner: string, options: ports.SubscribeOptions): Reply<ports.OpenStream> {
       return this.#with(owner, (record) => {
         const { id: taskId, status } = record.task;
-        if (lastEventId === undefined && isTerminal(status.state)) {
+        if (options.lastEventId === undefined && isTerminal(status.state)) {
           const message = `The task has ended (${status.state}): there is nothing to subscribe to`;
           return refuse("UNSUPPORTED_OPERATION", { message, metadata: { taskId } });
         }
         const full = this.#streams.full(record.agentId);
-        return full ?? { ok: true, value: this.#streams.open(record, "terminal", lastEventId) };
+        return full ?? { ok: true, value: this.#streams.open(record, options) };
       });
     }
 
@@ -103,15 +104,15 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       return this.#with(owner, () => this.#intake.configure(config));
     }
 
-    async getPushConfig(owner: string, id: string): Promise<Result<TaskPushNotificationConfig>> {
+    async getPushConfig(owner: string, id: string): Reply<TaskPushNotificationConfig> {
       return this.#with(owner, () => this.#push.find(id));
     }
 
-    async listPushConfigs(owner: string, limit: number, after: string): Promise<Result<ConfigPage>> {
+    async listPushConfigs(owner: string, limit: number, after: string): Reply<ports.ConfigPage> {
       return this.#with(owner, () => ({ ok: true, value: this.#push.page(limit, after) }));
     }
 
-    async deletePushConfig(owner: string, id: string): Promise<Result<undefined>> {
+    async deletePushConfig(owner: string, id: string): Reply<undefined> {
       return this.#with(owner, () => this.#push.delete(id));
     }
 

@@ -46,7 +46,10 @@ export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
   // The namespace is typed by what a Worker binds; which class that is, `durableObjects` decides.
   const port = (id: DurableObjectId) => TASK_OBJECT.get(id) as unknown as TaskPort;
   return {
-    create: () => port(TASK_OBJECT.newUniqueId()),
+    create() {
+      const id = TASK_OBJECT.newUniqueId();
+      return { id: id.toString(), task: port(id) };
+    },
     find(text) {
       try {
         const id = TASK_OBJECT.idFromString(text);

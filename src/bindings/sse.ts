@@ -1,9 +1,9 @@
 /** Server-Sent Events, from frames of the task's stream: one JSON document an event. Pure. */
-import { type Frame, frameDecoder } from "../task/frame.ts";
+import type { Frame } from "../task/frame.ts";
 
 /** The body of an SSE answer. `envelope` puts the JSON of an event into what the binding sends. */
 export function sseBody(
-  frames: ReadableStream<Uint8Array>,
+  frames: ReadableStream<Frame | undefined>,
   envelope: (json: string) => string,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -12,7 +12,7 @@ export function sseBody(
       controller.enqueue(encoder.encode(encodeEvent(frame, envelope)));
     },
   });
-  return frames.pipeThrough(frameDecoder()).pipeThrough(encode);
+  return frames.pipeThrough(encode);
 }
 
 /** One event as text; no frame is a comment that keeps the connection alive. */

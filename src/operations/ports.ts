@@ -24,6 +24,15 @@ export interface SendOptions extends TaskView {
   returnImmediately: boolean;
 }
 
+/** What ends a stream: a terminal state alone (§3.1.6), or also INPUT_REQUIRED (§3.1.2). AUTH_REQUIRED never does (§7.6.1). */
+export type Until = "terminal" | "input";
+
+export interface SubscribeOptions {
+  until: Until;
+  /** Seq of the last event the reader saw: the stream begins with the task as it stood then, and goes on from there. */
+  lastEventId: number | undefined;
+}
+
 /** An open stream of frames (see `task/frame.ts`). */
 export interface OpenStream {
   taskId: string;
@@ -43,10 +52,12 @@ export interface ConfigPage {
  */
 export interface TaskPort {
   send(input: SendInput, options: SendOptions): Promise<Result<SendMessageResponse>>;
+  /** Waits for the answer to a message that the task took in before; `requestId` is that of its caller. */
+  resume(owner: string, requestId: string, options: TaskView): Promise<Result<SendMessageResponse>>;
   stream(input: SendInput): Promise<Result<OpenStream>>;
   get(owner: string, view: TaskView): Promise<Result<Task>>;
   cancel(owner: string): Promise<Result<Task>>;
-  subscribe(owner: string, lastEventId: number | undefined): Promise<Result<OpenStream>>;
+  subscribe(owner: string, options: SubscribeOptions): Promise<Result<OpenStream>>;
   putPushConfig(
     owner: string,
     config: TaskPushNotificationConfig,
@@ -57,8 +68,8 @@ export interface TaskPort {
 }
 
 export interface TaskDirectory {
-  /** A task object that nobody knows yet. */
-  create(): TaskPort;
+  /** A task object that nobody knows yet, and its id. */
+  create(): { id: string; task: TaskPort };
   /** The object a task id names; undefined when the text names none of ours. */
   find(id: string): TaskPort | undefined;
 }

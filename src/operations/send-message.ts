@@ -4,8 +4,9 @@ import { A2AError, unwrap } from "../protocol/errors.ts";
 import type { SendMessageRequest, SendMessageResponse } from "../protocol/requests.ts";
 import { findTask } from "./find-task.ts";
 import { checkMessageLimits } from "./message-limits.ts";
-import type { OpenStream, Ports, SendInput, TaskPort } from "./ports.ts";
+import type { Ports, SendInput, TaskPort } from "./ports.ts";
 import { checkTarget } from "./push-configs.ts";
+import { followTask, isLost, reattach, type TaskStream } from "./reattach.ts";
 
 /** §3.1.1: a message to a new task or to the one it names; answered with the task, or with a message. */
 export async function sendMessage(
@@ -13,9 +14,13 @@ export async function sendMessage(
   request: SendMessageRequest,
   ports: Ports,
 ): Promise<SendMessageResponse> {
-  const { task, input } = prepare(caller, request, ports);
+  const { id, task, input } = prepare(caller, request, ports);
   const { returnImmediately = false, historyLength } = request.configuration ?? {};
-  return unwrap(await task.send(input, { returnImmediately, historyLength }));
+  const resume = async () => {
+    const result = await ports.tasks.find(id)?.resume(input.owner, caller.requestId, { historyLength });
+    return isLost(result) ? undefined : result;
+  };
+  return unwrap(await reattach(task.send(input, { returnImmediately, historyLength }), resume));
 }
 
 /** §3.1.2: the same, answered with a stream of what happens. */
@@ -23,16 +28,17 @@ export async function sendStreamingMessage(
   caller: Caller,
   request: SendMessageRequest,
   ports: Ports,
-): Promise<OpenStream> {
-  const { task, input } = prepare(caller, request, ports);
-  return unwrap(await task.stream(input));
+): Promise<TaskStream> {
+  const { id, task, input } = prepare(caller, request, ports);
+  const stream = unwrap(await task.stream(input));
+  return followTask(id, input.owner, "input", stream, ports);
 }
 
 function prepare(
   caller: Caller,
   request: SendMessageRequest,
   ports: Ports,
-): { task: TaskPort; input: SendInput } {
+): { id: string; task: TaskPort; input: SendInput } {
   const { message, configuration, metadata } = request;
   const { agent, tasks } = ports;
   checkMessageLimits(request, agent.limits);
@@ -48,12 +54,13 @@ function prepare(
   const pushConfig = configuration?.taskPushNotificationConfig;
   if (pushConfig) checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
 
-  const { task, owner } =
+  const { id, task, owner } =
     message.taskId === undefined
-      ? { task: tasks.create(), owner: ownerOf(agent.id, caller) }
-      : findTask(caller, message.taskId, ports);
+      ? { ...tasks.create(), owner: ownerOf(agent.id, caller) }
+      : { id: message.taskId, ...findTask(caller, message.taskId, ports) };
   const acceptedOutputModes = configuration?.acceptedOutputModes;
   return {
+    id,
     task,
     input: { agentId: agent.id, owner, caller, message, metadata, acceptedOutputModes, pushConfig },
   };

@@ -13,18 +13,19 @@ import { cancelTask } from "./cancel-task.ts";
 import { getExtendedAgentCard } from "./get-extended-agent-card.ts";
 import { getTask } from "./get-task.ts";
 import { listTasks } from "./list-tasks.ts";
-import type { OpenStream, Ports } from "./ports.ts";
+import type { Ports } from "./ports.ts";
 import {
   createTaskPushNotificationConfig,
   deleteTaskPushNotificationConfig,
   getTaskPushNotificationConfig,
   listTaskPushNotificationConfigs,
 } from "./push-configs.ts";
+import type { TaskStream } from "./reattach.ts";
 import { sendMessage, sendStreamingMessage } from "./send-message.ts";
 import { subscribeToTask } from "./subscribe-to-task.ts";
 
 type Answer<N extends OperationName> = (typeof OPERATIONS)[N]["reply"] extends "stream"
-  ? OpenStream
+  ? TaskStream
   : object;
 
 const MODULES: {
@@ -44,7 +45,7 @@ const MODULES: {
 };
 
 /** What an operation answers: a value, or a stream of frames. */
-export type Outcome = { value: object } | { stream: OpenStream };
+export type Outcome = { value: object } | { stream: TaskStream };
 
 /** Performs an operation: capability, extensions, request, tenant, then the operation itself. */
 export async function perform<N extends OperationName>(
@@ -59,7 +60,7 @@ export async function perform<N extends OperationName>(
   const request = parse(row.request, params) as RequestOf<N>;
   if (request.tenant !== undefined) throw A2AError.field("tenant", "this agent has no tenants");
   const answer: object = await MODULES[name](caller, request, ports);
-  return row.reply === "stream" ? { stream: answer as OpenStream } : { value: answer };
+  return row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
 }
 
 /** §3.3.4: what the card does not declare is not served. */
