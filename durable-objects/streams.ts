@@ -1,7 +1,7 @@
 /** How a stream on a task begins: with the task, and after a cut with what the reader missed. */
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { OpenStream, SubscribeOptions } from "../src/operations/ports.ts";
-import { type Refusal, refuse } from "../src/protocol/errors.ts";
+import { type Refusal, type Result, refuse } from "../src/protocol/errors.ts";
 import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { rewind } from "../src/task/rewind.ts";
@@ -26,6 +26,16 @@ export class Streams {
     return refuse("RESOURCE_EXHAUSTED", {
       message: `Too many requests: a task has at most ${limit} streams`,
     });
+  }
+
+  /** A stream for a client that asks for one; a task that has ended has nothing more to tell, but to who missed it. */
+  subscribe(record: TaskRecord, options: SubscribeOptions): Result<OpenStream> {
+    const { id: taskId, status } = record.task;
+    if (isTerminal(status.state) && options.lastEventId === undefined) {
+      const message = `The task has ended (${status.state}): there is nothing to subscribe to`;
+      return refuse("UNSUPPORTED_OPERATION", { message, metadata: { taskId } });
+    }
+    return this.full(record.agentId) ?? { ok: true, value: this.open(record, options) };
   }
 
   /**

@@ -6,7 +6,7 @@ import type * as ports from "../src/operations/ports.ts";
 import { type Result, refuse } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/protocol/requests.ts";
-import { isTerminal, type Task } from "../src/protocol/task.ts";
+import type { Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { type TaskView, viewTask } from "../src/task/view.ts";
 import { Alarms } from "./alarms.ts";
@@ -89,15 +89,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async subscribe(owner: string, options: ports.SubscribeOptions): Reply<ports.OpenStream> {
-      return this.#with(owner, (record) => {
-        const { id: taskId, status } = record.task;
-        if (options.lastEventId === undefined && isTerminal(status.state)) {
-          const message = `The task has ended (${status.state}): there is nothing to subscribe to`;
-          return refuse("UNSUPPORTED_OPERATION", { message, metadata: { taskId } });
-        }
-        const full = this.#streams.full(record.agentId);
-        return full ?? { ok: true, value: this.#streams.open(record, options) };
-      });
+      return this.#with(owner, (record) => this.#streams.subscribe(record, options));
     }
 
     async putPushConfig(owner: string, config: TaskPushNotificationConfig) {
@@ -129,8 +121,9 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       this.#intake.tell(entries);
       this.#subscribers.send(entries);
       this.#answers.tell(entries);
-      this.#runner.tell(entries);
+      // In this order the alarm that held the turn stands by for the index, instead of being set anew.
       this.#index.tell(entries);
+      this.#runner.tell(entries);
     }
 
     #reply(message: Message): boolean {

@@ -92,3 +92,56 @@ export const mirror = defineAgent({
     await turn.artifact({ name: "mirror", parts: { data } });
   },
 });
+
+/** What the turns of `patient` saw, by task id. */
+export const witnessed = new Map<string, string[]>();
+
+/**
+ * Waits as many ms as its text begins with, heedless of a cancel, then publishes an artifact and returns the text.
+ * A text that ends with an exclamation mark ends the task itself.
+ */
+export const patient = defineAgent({
+  id: "patient",
+  name: "Patient",
+  description: "Takes its time",
+  version: "1.0.0",
+  skills: [{ id: "wait", name: "Wait", description: "Waits", tags: ["test"] }],
+  auth: open(),
+  async run(turn) {
+    const { text } = turn;
+    const saw = witnessed.get(turn.task.id) ?? [];
+    witnessed.set(turn.task.id, saw);
+    saw.push(`run ${text}`);
+    turn.signal.addEventListener("abort", () => {
+      saw.push("abort");
+    });
+    await new Promise((resolve) => setTimeout(resolve, Number.parseInt(text, 10)));
+    await turn.artifact({ name: "late", parts: text });
+    saw.push(`end ${text}`);
+    return text.endsWith("!") ? turn.complete(text) : text;
+  },
+  onCancel(turn) {
+    witnessed.get(turn.task.id)?.push(`onCancel ${turn.task.status.state} ${turn.signal.aborted}`);
+  },
+});
+
+/** Streams the parts of its message, one every 20 ms, and publishes what came of it; the text "!" throws. */
+export const streamer = defineAgent({
+  id: "streamer",
+  name: "Streamer",
+  description: "Gives the parts back piece by piece",
+  version: "1.0.0",
+  skills: [{ id: "stream", name: "Stream", description: "Streams", tags: ["test"] }],
+  auth: open(),
+  inputModes: ["*/*"],
+  async run(turn) {
+    const whole = await turn.stream({ name: "pieces", description: "All of it" }, async function* () {
+      for (const part of turn.message.parts) {
+        if (part.text === "!") throw new Error("the source broke");
+        yield part;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    await turn.artifact({ name: "whole", parts: { data: whole } });
+  },
+});

@@ -1,6 +1,11 @@
 /** The Worker that tests in workerd talk to. */
 import { durableObjects, worker } from "durable-a2a";
-import { keyed, mirror, plain, script, still, strict } from "./agents.ts";
+import { keyed, mirror, patient, plain, script, still, streamer, strict } from "./agents.ts";
+import { metered } from "./meter.ts";
 
-export const { TaskObject, TaskIndex } = durableObjects(script, plain, still, strict, keyed, mirror);
-export default worker(script, plain, still, strict, keyed, mirror);
+const agents = [plain, still, strict, keyed, mirror, patient, streamer];
+
+const objects = durableObjects(script, ...agents);
+export const TaskObject = metered("TaskObject", objects.TaskObject);
+export const TaskIndex = metered("TaskIndex", objects.TaskIndex);
+export default worker(script, ...agents);

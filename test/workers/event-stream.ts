@@ -1,0 +1,115 @@
+/** Streams of events in either binding, and what they add up to. */
+import type { Artifact, StreamResponse, Task, TaskState } from "durable-a2a";
+import { expect } from "vitest";
+import { type Binding, exchange } from "./bindings.ts";
+import { type CallOptions, type Json, sse } from "./client.ts";
+
+export interface StreamEvent {
+  /** Of the event's server-sent `id`; undefined while the event is not stored. */
+  id: number | undefined;
+  event: StreamResponse;
+}
+
+/** An open stream of events. */
+export class EventStream {
+  readonly #events: AsyncGenerator<{ id: string | undefined; data: Json }>;
+  readonly #binding: Binding;
+  readonly headers: Headers;
+
+  constructor(binding: Binding, response: Response) {
+    this.#binding = binding;
+    this.#events = sse(response);
+    this.headers = response.headers;
+  }
+
+  /** The next event, or undefined at the end. */
+  async next(): Promise<StreamEvent | undefined> {
+    const { done, value } = await this.#events.next();
+    if (done) return undefined;
+    const { id, data } = value;
+    if (this.#binding === "jsonrpc") expect(data).toMatchObject({ jsonrpc: "2.0", id: 1 });
+    const event = this.#binding === "jsonrpc" ? (data.result as Json) : data;
+    expect(Object.keys(event)).toHaveLength(1);
+    return { id: id === undefined ? undefined : Number(id), event: event as StreamResponse };
+  }
+
+  /** Every event to the end. */
+  async rest(): Promise<StreamEvent[]> {
+    return this.until(() => false);
+  }
+
+  /** The events up to the first that is wanted, or to the end. */
+  async until(wanted: (event: StreamResponse) => boolean): Promise<StreamEvent[]> {
+    const events: StreamEvent[] = [];
+    for (let next = await this.next(); next; next = await this.next()) {
+      events.push(next);
+      if (wanted(next.event)) break;
+    }
+    return events;
+  }
+
+  /** Goes away, as a client that drops the connection. */
+  async close(): Promise<void> {
+    await this.#events.return(undefined);
+  }
+}
+
+/** Opens a stream; throws when the answer is none. */
+export async function open(
+  binding: Binding,
+  operation: "SendStreamingMessage" | "SubscribeToTask",
+  params: object,
+  options: CallOptions = {},
+): Promise<EventStream> {
+  const response = await exchange(binding, operation, params, options);
+  const type = response.headers.get("Content-Type");
+  if (type !== "text/event-stream") throw new Error(`no stream: ${await response.text()}`);
+  return new EventStream(binding, response);
+}
+
+/** The states of the events that have one, in order. */
+export function statesOf(events: readonly StreamEvent[]): TaskState[] {
+  return events.flatMap(({ event }) => (event.task ?? event.statusUpdate)?.status.state ?? []);
+}
+
+/** The text of every artifact update, in order. */
+export function textsOf(events: readonly StreamEvent[]): string[] {
+  return events.flatMap(
+    ({ event }) => event.artifactUpdate?.artifact.parts.map(({ text = "" }) => text) ?? [],
+  );
+}
+
+/**
+ * The status and the artifacts that a client makes of a stream, by the words of the specification alone (§4.2.2):
+ * `append` adds the parts, anything else replaces the artifact.
+ */
+export function assemble(events: readonly StreamEvent[]): Pick<Task, "status" | "artifacts"> {
+  const [first, ...more] = events.map(({ event }) => event);
+  if (!first?.task) throw new Error("a stream begins with the task");
+  let { status } = first.task;
+  const artifacts = new Map((first.task.artifacts ?? []).map((each) => [each.artifactId, each]));
+  for (const { statusUpdate, artifactUpdate } of more) {
+    if (statusUpdate) status = statusUpdate.status;
+    if (!artifactUpdate) continue;
+    const { artifact, append } = artifactUpdate;
+    const known = append ? artifacts.get(artifact.artifactId) : undefined;
+    const parts = [...(known?.parts ?? []), ...artifact.parts];
+    artifacts.set(artifact.artifactId, { ...known, ...artifact, parts });
+  }
+  return { status, artifacts: [...artifacts.values()] };
+}
+
+/** Status and artifacts of a task, with adjacent texts joined: how chunks were cut is not part of what they say. */
+export function content({ status, artifacts = [] }: Pick<Task, "status" | "artifacts">): object {
+  return { status, artifacts: artifacts.map((each) => ({ ...each, parts: joinTexts(each.parts) })) };
+}
+
+function joinTexts(parts: Artifact["parts"]): Artifact["parts"] {
+  const joined: Artifact["parts"] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (last?.text === undefined || part.text === undefined) joined.push(part);
+    else joined[joined.length - 1] = { ...last, text: last.text + part.text };
+  }
+  return joined;
+}
