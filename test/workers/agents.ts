@@ -145,3 +145,12 @@ export const streamer = defineAgent({
     await turn.artifact({ name: "whole", parts: { data: whole } });
   },
 });
+
+/** Small limits on what it may publish and on its streams. */
+export const narrow = defineAgent({
+  ...scripted,
+  id: "narrow",
+  name: "Narrow",
+  auth: open(),
+  limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2 },
+});
