@@ -3,7 +3,7 @@
  * public members of the turn. Without an ending the task completes, unless its last published status waits for the
  * client.
  */
-import type { Part, Turn, TurnResult } from "durable-a2a";
+import { A2AError, type Part, type Reason, type Turn, type TurnResult } from "durable-a2a";
 
 export type Step =
   | { do: "working"; text?: string }
@@ -17,7 +17,7 @@ export type Step =
     }
   | { do: "chunks"; artifactId?: string; name?: string; count: number; everyMs?: number; text?: string }
   | { do: "sleep"; ms: number }
-  | { do: "throw"; message?: string }
+  | { do: "throw"; message?: string; reason?: Reason }
   | { do: "publish"; event: object }
   | { do: "reply"; parts: Part[] }
   | { do: "complete" | "fail" | "reject" | "input"; text?: string };
@@ -61,8 +61,10 @@ async function runStep(turn: Turn, step: Step): Promise<TurnResult> {
     }
     case "sleep":
       return pause(step.ms, turn.signal);
-    case "throw":
-      throw new Error(step.message ?? "thrown by the script");
+    case "throw": {
+      const { message = "thrown by the script", reason } = step;
+      throw reason ? new A2AError(reason, { message }) : new Error(message);
+    }
     case "publish":
       return turn.publish(step.event);
     case "reply":

@@ -111,8 +111,9 @@ describe("what an agent may publish", () => {
         NARROW,
       );
       expectRefused(refused, "INVALID_AGENT_RESPONSE", `limits.${limit}`);
-      const { taskId } = refused.error?.details[0]?.metadata as { taskId: string };
-      const task = await getTask("rest", taskId, NARROW);
+      const [info] = refused.error?.details ?? [];
+      const { taskId } = (info?.metadata ?? {}) as { taskId?: string };
+      const task = await getTask("rest", taskId ?? "", NARROW);
       expect(task.status.state).toBe("TASK_STATE_FAILED");
       expect(task.status.message?.parts[0]?.text).toContain("at most");
       expect(task.artifacts?.length).toBeGreaterThanOrEqual(limit === "event" ? 0 : 1);
