@@ -27,6 +27,8 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
+          // The first request of a file loads the Worker, which takes seconds on a busy machine.
+          testTimeout: 20_000,
           sequence: { groupOrder: 1 },
         },
       },

@@ -41,7 +41,10 @@ export class Answers {
 /** A task as the answer to its message; one that the framework had to end is the error that ended it. */
 export function taskAnswer({ task, cause }: TaskRecord, view: TaskView): Result<SendMessageResponse> {
   if (!cause) return { ok: true, value: { task: viewTask(task, view) } };
-  return refuse(cause.reason, { ...cause, metadata: { taskId: task.id, contextId: task.contextId } });
+  return refuse(cause.reason, {
+    ...cause,
+    metadata: { ...cause.metadata, taskId: task.id, contextId: task.contextId },
+  });
 }
 
 function isSettled({ task }: TaskRecord): boolean {

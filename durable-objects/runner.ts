@@ -7,7 +7,7 @@ import { Turn } from "../src/agent/turn.ts";
 import type { TurnPort } from "../src/agent/turn-port.ts";
 import { A2AError, type Refusal, type Result, refuse, unwrap } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
-import { isTerminal, type Task } from "../src/protocol/task.ts";
+import { isInterrupted, isTerminal, type Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import type { AcceptedMessage, ArtifactEvent, TaskEvent } from "../src/task/event.ts";
 import type { Alarms } from "./alarms.ts";
@@ -118,10 +118,8 @@ export class Runner {
     const { record } = log;
     // Answered with a message, or ended by cancel or by the agent itself: nothing is left to close.
     if (!record || isTerminal(record.task.status.state)) return;
-    const next: TaskEvent[] =
-      events.at(-1)?.kind === "turn-ended" && record.waiting.length > 0
-        ? [{ kind: "turn-started" }]
-        : [];
+    const next =
+      events.at(-1)?.kind === "turn-ended" && record.waiting.length > 0 ? nextTurn(record) : [];
     const appended = log.append([...events, ...next]);
     if (appended.ok) return;
     const { refusal } = appended;
@@ -129,10 +127,10 @@ export class Runner {
   }
 
   #failure(error: unknown, { task }: TaskRecord, requestId: string): TaskEvent {
-    if (error instanceof A2AError && error.reason === "INVALID_AGENT_RESPONSE") {
+    if (A2AError.is(error)) {
       console.error(`task ${task.id}: ${error.message}`, error.fields);
-      const { reason, message, fields } = error;
-      return this.#failed(message, { reason, message, fields });
+      const { reason, message, fields, metadata } = error;
+      return this.#failed(message, { reason, message, fields, metadata });
     }
     if (!isTerminal(this.#deps.log.record?.task.status.state ?? "TASK_STATE_WORKING")) {
       console.error(`task ${task.id}: the agent threw (request ${requestId})`, error);
@@ -193,4 +191,11 @@ export class Runner {
       ...(cause && { cause }),
     };
   }
+}
+
+/** A message that waited starts its turn; what the last turn asked for is no longer what the task waits for. */
+function nextTurn({ task }: TaskRecord): TaskEvent[] {
+  if (!isInterrupted(task.status.state)) return [{ kind: "turn-started" }];
+  const status = { state: "TASK_STATE_WORKING", timestamp: new Date().toISOString() } as const;
+  return [{ kind: "status", status }, { kind: "turn-started" }];
 }

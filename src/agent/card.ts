@@ -1,12 +1,23 @@
 /** The agent card, from the definition and the URL the agent is reached at (§4.4, §8). */
-import type { AgentCapabilities, AgentCard, AgentInterface } from "../protocol/card.ts";
+import { type AgentCapabilities, AgentCard, type AgentInterface } from "../protocol/card.ts";
 import { PROTOCOL_VERSION } from "../protocol/version.ts";
 import type { Agent, CardChanges } from "./define-agent.ts";
 
 /** The bindings that are served, each at the agent's own URL. */
 const BINDINGS = ["JSONRPC", "HTTP+JSON"];
 
-/** `url` is the absolute URL of the agent, without a trailing slash. */
+/** What an extended card may change: neither where the agent is nor what it can do. */
+const CHANGEABLE = [
+  "name",
+  "description",
+  "version",
+  "skills",
+  "provider",
+  "documentationUrl",
+  "iconUrl",
+] as const satisfies readonly (keyof CardChanges)[];
+
+/** `url` is the absolute URL of the agent, without a trailing slash. Throws when `changes` are no card. */
 export function agentCard(agent: Agent, url: string, changes: CardChanges = {}): AgentCard {
   const { name, description, version, skills, provider, documentationUrl, iconUrl, auth } =
     agent.definition;
@@ -15,13 +26,14 @@ export function agentCard(agent: Agent, url: string, changes: CardChanges = {}):
     protocolBinding,
     protocolVersion: PROTOCOL_VERSION,
   }));
-  return {
+  // Parsed, so that nothing is shown that the protocol does not know.
+  const card = AgentCard.safeParse({
     name,
     description,
     supportedInterfaces,
-    ...(provider && { provider }),
+    provider,
     version,
-    ...(documentationUrl && { documentationUrl }),
+    documentationUrl,
     capabilities: capabilities(agent),
     ...(auth.card && {
       securitySchemes: { [auth.name]: auth.card },
@@ -30,9 +42,13 @@ export function agentCard(agent: Agent, url: string, changes: CardChanges = {}):
     defaultInputModes: [...agent.inputModes],
     defaultOutputModes: [...agent.outputModes],
     skills,
-    ...(iconUrl && { iconUrl }),
-    ...changes,
-  };
+    iconUrl,
+    ...Object.fromEntries(
+      CHANGEABLE.flatMap((name) => (changes[name] == null ? [] : [[name, changes[name]]])),
+    ),
+  });
+  if (!card.success) throw new Error(`The card of ${agent.id} cannot be served: ${card.error.message}`);
+  return card.data;
 }
 
 /** What the agent declares, and what is therefore served (§3.3.4). */

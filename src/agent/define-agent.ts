@@ -45,6 +45,7 @@ export interface AgentDefinition<Env = unknown> {
   iconUrl?: string;
 }
 
+/** What a caller may see otherwise than in the public card. */
 export type CardChanges = Partial<
   Pick<
     AgentCard,
@@ -131,7 +132,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       limits: checked.limits,
     };
   } catch (error) {
-    if (!(error instanceof A2AError)) throw error;
+    if (!A2AError.is(error)) throw error;
     const problems = error.fields.map(({ field, description }) => `${field}: ${description}`);
     throw new Error(`defineAgent: ${problems.join("; ")}`);
   }

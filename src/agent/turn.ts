@@ -169,7 +169,7 @@ export class Turn<Env = unknown> {
     const response = parse(StreamResponse, this.#withIds(event), "INVALID_AGENT_RESPONSE");
     const { task, message, statusUpdate, artifactUpdate } = response;
     if (message) {
-      this.reply(message.parts);
+      this.#reply(message);
     } else if (statusUpdate) {
       const { status, metadata } = statusUpdate;
       this.#append([this.#statusEvent(status, metadata)]);
@@ -220,18 +220,7 @@ export class Turn<Env = unknown> {
    * already, the reply is its last status message.
    */
   reply(content: Content): TurnEnd {
-    if (!this.#agent.replies) {
-      throw new A2AError("INVALID_AGENT_RESPONSE", {
-        message:
-          "Invalid agent response: a Message instead of a Task needs `replies: true` in the definition",
-      });
-    }
-    if (this.#ended) return ENDED;
-    // There is no task to name.
-    const { taskId: _, ...message } = this.#message(content);
-    if (!this.#port.reply(message)) return this.complete(content);
-    this.#ended = true;
-    return ENDED;
+    return this.#reply(this.#message(content));
   }
 
   /** What the end of `run` means for the task: the events that close the turn. */
@@ -243,6 +232,23 @@ export class Turn<Env = unknown> {
     const goesOn = this.#ended || record.waiting.length > 0 || isInterrupted(record.task.status.state);
     events.push(goesOn ? { kind: "turn-ended" } : this.#status("TASK_STATE_COMPLETED"));
     return events;
+  }
+
+  #reply(message: Message): TurnEnd {
+    if (!this.#agent.replies) {
+      throw new A2AError("INVALID_AGENT_RESPONSE", {
+        message:
+          "Invalid agent response: a Message instead of a Task needs `replies: true` in the definition",
+      });
+    }
+    if (this.#ended) return ENDED;
+    // Alone, it has no task to name.
+    const { taskId: _, ...alone } = message;
+    if (!this.#port.reply(alone)) {
+      this.#append([this.#statusEvent({ state: "TASK_STATE_COMPLETED", message })]);
+    }
+    this.#ended = true;
+    return ENDED;
   }
 
   #append(events: TaskEvent[]): void {
@@ -321,10 +327,8 @@ export class Turn<Env = unknown> {
             });
           }
         }
-        return [
-          arm,
-          arm === "message" ? { messageId: "reply", role: "ROLE_AGENT", ...body } : { ...body, ...ids },
-        ];
+        const message = { messageId: crypto.randomUUID(), role: "ROLE_AGENT" };
+        return [arm, { ...(arm === "message" && message), ...body, ...ids }];
       }),
     );
   }

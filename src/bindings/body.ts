@@ -2,25 +2,8 @@
 import type { Limits } from "../agent/limits.ts";
 import { A2AError } from "../protocol/errors.ts";
 
-/**
- * The JSON of a request. Reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE); text that is not
- * JSON is PARSE_ERROR; nesting that is too deep is INVALID_REQUEST.
- */
-export async function readJson(request: Request, limits: Limits): Promise<unknown> {
-  const text = await readText(request, limits.bodyBytes);
-  if (depthOf(text) > limits.jsonDepth) {
-    throw new A2AError("INVALID_REQUEST", {
-      message: `Request payload validation error: JSON is nested deeper than ${limits.jsonDepth} levels`,
-    });
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new A2AError("PARSE_ERROR");
-  }
-}
-
-async function readText(request: Request, maxBytes: number): Promise<string> {
+/** The text of a request; reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE). */
+export async function readText(request: Request, { bodyBytes: maxBytes }: Limits): Promise<string> {
   const declared = Number(request.headers.get("Content-Length") ?? 0);
   if (declared > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return "";
@@ -38,6 +21,20 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
     if (error instanceof TypeError)
       throw new A2AError("PARSE_ERROR", { message: "Invalid JSON payload: not UTF-8" });
     throw error;
+  }
+}
+
+/** JSON; text that is none is PARSE_ERROR, nesting that is too deep is INVALID_REQUEST. */
+export function parseJson(text: string, { jsonDepth }: Limits): unknown {
+  if (depthOf(text) > jsonDepth) {
+    throw new A2AError("INVALID_REQUEST", {
+      message: `Request payload validation error: JSON is nested deeper than ${jsonDepth} levels`,
+    });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new A2AError("PARSE_ERROR");
   }
 }
 

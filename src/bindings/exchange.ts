@@ -40,7 +40,7 @@ export function noteOutcome(c: Exchange, outcome: Outcome): void {
  * logged with its stack.
  */
 export function toA2AError(c: Exchange, error: unknown): A2AError {
-  if (error instanceof A2AError) return error;
+  if (A2AError.is(error)) return error;
   const requestId = c.get("requestId");
   console.error(`request ${requestId}:`, error);
   return new A2AError("INTERNAL", {

@@ -3,7 +3,7 @@ import { perform } from "../operations/table.ts";
 import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { isOperationName, type OperationName } from "../protocol/operations.ts";
 import { checkVersion, isVersion03Method, versionNotSupported } from "../protocol/version.ts";
-import { readJson } from "./body.ts";
+import { parseJson, readText } from "./body.ts";
 import { type Exchange, noteOutcome, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 
@@ -17,7 +17,8 @@ export async function serveJsonRpc(c: Exchange): Promise<Response> {
   let id: Id = null;
   try {
     checkMediaType(c.req.header("Content-Type"));
-    const body = await readJson(c.req.raw, c.get("ports").agent.limits);
+    const { limits } = c.get("ports").agent;
+    const body = parseJson(await readText(c.req.raw, limits), limits);
     id = legalId(body);
     const { method, params } = readCall(body, id, c);
     c.get("facts").operation = method;
@@ -53,7 +54,11 @@ function checkMediaType(contentType: string | undefined): void {
 
 function legalId(body: unknown): Id {
   if (typeof body !== "object" || body === null || !("id" in body)) return null;
-  return typeof body.id === "string" || typeof body.id === "number" ? body.id : null;
+  const { id } = body;
+  // A number that JavaScript cannot hold could not be echoed as it is.
+  const exact =
+    typeof id === "number" && Number.isFinite(id) && (Number.isSafeInteger(id) || id % 1 !== 0);
+  return typeof id === "string" || exact ? (id as string | number) : null;
 }
 
 function readCall(body: unknown, id: Id, c: Exchange): { method: OperationName; params: unknown } {
@@ -61,7 +66,7 @@ function readCall(body: unknown, id: Id, c: Exchange): { method: OperationName; 
   if (typeof body !== "object" || body === null) throw invalidRequest("the body must be an object");
   const { jsonrpc, method, params } = body as Record<string, unknown>;
   if (jsonrpc !== "2.0") throw invalidRequest('jsonrpc must be "2.0"');
-  if (id === null) throw invalidRequest("id must be a string or a number");
+  if (id === null) throw invalidRequest("id must be a string or a number of at most 53 bits");
   if (typeof method !== "string") throw invalidRequest("method must be a string");
   const version = checkVersion(c.req.raw.headers, new URL(c.req.url).searchParams);
   if (!isOperationName(method)) {

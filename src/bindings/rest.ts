@@ -4,7 +4,7 @@ import { perform } from "../operations/table.ts";
 import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { OPERATIONS, type OperationName, type OperationRow } from "../protocol/operations.ts";
 import { checkVersion } from "../protocol/version.ts";
-import { readJson } from "./body.ts";
+import { parseJson, readText } from "./body.ts";
 import { type Exchange, type ExchangeEnv, noteOutcome, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 
@@ -41,6 +41,10 @@ function honoPattern(path: string): string {
 async function serve(c: Exchange, name: OperationName): Promise<Response> {
   c.get("facts").operation = name;
   try {
+    // Hono serves HEAD as GET; a stream that nobody reads would stay open.
+    if (c.req.raw.method === "HEAD" && OPERATIONS[name].reply === "stream") {
+      throw new A2AError("METHOD_NOT_ALLOWED");
+    }
     checkVersion(c.req.raw.headers, new URL(c.req.url).searchParams);
     const params = await readParams(c, OPERATIONS[name]);
     const outcome = await perform(name, c.get("caller"), params, c.get("ports"));
@@ -104,16 +108,16 @@ function readQuery(c: Exchange): object {
 
 /** A POST without a body is one of an empty message. */
 async function readBody(c: Exchange): Promise<object> {
-  const request = c.req.raw;
-  const type = request.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
-  const empty = !request.body || request.headers.get("Content-Length") === "0";
-  if (empty) return {};
+  const { limits } = c.get("ports").agent;
+  const text = await readText(c.req.raw, limits);
+  if (text === "") return {};
+  const type = c.req.header("Content-Type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== JSON_TYPE && type !== A2A_JSON) {
     throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", {
       message: `Content type not supported: requests are ${A2A_JSON} or ${JSON_TYPE}`,
     });
   }
-  const body = await readJson(request, c.get("ports").agent.limits);
+  const body = parseJson(text, limits);
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
-  throw A2AError.field("", "the body must be an object");
+  throw new A2AError("INVALID_PARAMS", { message: "Invalid parameters: the body must be an object" });
 }

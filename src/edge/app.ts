@@ -98,6 +98,8 @@ function browserAccess(agent: Agent) {
 const protocolHeaders = createMiddleware<ExchangeEnv>(async (c, next) => {
   await next();
   c.header(VERSION_HEADER, PROTOCOL_VERSION);
+  // Answers are the caller's own; a stream says so itself.
+  if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
   const { extensions } = c.get("caller");
   if (extensions.length > 0) c.header(EXTENSIONS_HEADER, extensions.join(", "));
 });

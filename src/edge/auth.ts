@@ -68,7 +68,7 @@ function readKeys(value: unknown, secret: string): [string, Uint8Array][] {
   } catch {
     throw new Error(`The secret ${secret} is not JSON. ${how}`);
   }
-  if (typeof names !== "object" || names === null)
+  if (typeof names !== "object" || names === null || Array.isArray(names))
     throw new Error(`The secret ${secret} is not an object. ${how}`);
   return Object.entries(names).flatMap(([name, hashes]) =>
     [hashes].flat().map((hash): [string, Uint8Array] => {

@@ -107,6 +107,15 @@ export class A2AError extends Error {
     this.metadata = details.metadata ?? {};
   }
 
+  /** Whether it is one, of this copy of the library or another: `instanceof` fails between bundles. */
+  static is(error: unknown): error is A2AError {
+    return (
+      error instanceof Error &&
+      error.name === "A2AError" &&
+      Object.hasOwn(ERRORS, (error as { reason?: PropertyKey }).reason ?? "")
+    );
+  }
+
   static from({ reason, ...details }: Refusal): A2AError {
     return new A2AError(reason, details);
   }

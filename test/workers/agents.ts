@@ -98,7 +98,7 @@ export const witnessed = new Map<string, string[]>();
 
 /**
  * Waits as many ms as its text begins with, heedless of a cancel, then publishes an artifact and returns the text.
- * A text that ends with an exclamation mark ends the task itself.
+ * A text that ends with an exclamation mark ends the task itself, one with a question mark returns an artifact.
  */
 export const patient = defineAgent({
   id: "patient",
@@ -118,6 +118,8 @@ export const patient = defineAgent({
     await new Promise((resolve) => setTimeout(resolve, Number.parseInt(text, 10)));
     await turn.artifact({ name: "late", parts: text });
     saw.push(`end ${text}`);
+    if (text.endsWith("?"))
+      return { name: "answer", description: "What it is", parts: [text, { data: 1 }] };
     return text.endsWith("!") ? turn.complete(text) : text;
   },
   onCancel(turn) {
@@ -153,4 +155,24 @@ export const narrow = defineAgent({
   name: "Narrow",
   auth: open(),
   limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2 },
+});
+
+/** Publishes once more after its turn is over: a text "ask" waits for input then, any other one is returned. */
+export const careless = defineAgent({
+  id: "careless",
+  name: "Careless",
+  description: "Leaves work behind that nobody awaits",
+  version: "1.0.0",
+  skills: [{ id: "leave", name: "Leave", description: "Leaves work behind", tags: ["test"] }],
+  auth: open(),
+  async run(turn) {
+    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    await wait(100);
+    void wait(40).then(async () => {
+      await turn.artifact({ artifactId: "late", parts: "late" });
+      await turn.working("late");
+    });
+    if (turn.text !== "ask") return turn.text;
+    return turn.publish({ statusUpdate: { status: { state: "TASK_STATE_INPUT_REQUIRED" } } });
+  },
 });

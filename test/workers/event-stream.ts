@@ -1,6 +1,7 @@
 /** Streams of events in either binding, and what they add up to. */
-import type { Artifact, StreamResponse, Task, TaskState } from "durable-a2a";
+import type { StreamResponse, TaskState } from "durable-a2a";
 import { expect } from "vitest";
+import * as assembly from "../assembly.ts";
 import { type Binding, exchange } from "./bindings.ts";
 import { type CallOptions, type Json, sse } from "./client.ts";
 
@@ -79,37 +80,9 @@ export function textsOf(events: readonly StreamEvent[]): string[] {
   );
 }
 
-/**
- * The status and the artifacts that a client makes of a stream, by the words of the specification alone (§4.2.2):
- * `append` adds the parts, anything else replaces the artifact.
- */
-export function assemble(events: readonly StreamEvent[]): Pick<Task, "status" | "artifacts"> {
-  const [first, ...more] = events.map(({ event }) => event);
-  if (!first?.task) throw new Error("a stream begins with the task");
-  let { status } = first.task;
-  const artifacts = new Map((first.task.artifacts ?? []).map((each) => [each.artifactId, each]));
-  for (const { statusUpdate, artifactUpdate } of more) {
-    if (statusUpdate) status = statusUpdate.status;
-    if (!artifactUpdate) continue;
-    const { artifact, append } = artifactUpdate;
-    const known = append ? artifacts.get(artifact.artifactId) : undefined;
-    const parts = [...(known?.parts ?? []), ...artifact.parts];
-    artifacts.set(artifact.artifactId, { ...known, ...artifact, parts });
-  }
-  return { status, artifacts: [...artifacts.values()] };
-}
+export { content } from "../assembly.ts";
 
-/** Status and artifacts of a task, with adjacent texts joined: how chunks were cut is not part of what they say. */
-export function content({ status, artifacts = [] }: Pick<Task, "status" | "artifacts">): object {
-  return { status, artifacts: artifacts.map((each) => ({ ...each, parts: joinTexts(each.parts) })) };
-}
-
-function joinTexts(parts: Artifact["parts"]): Artifact["parts"] {
-  const joined: Artifact["parts"] = [];
-  for (const part of parts) {
-    const last = joined.at(-1);
-    if (last?.text === undefined || part.text === undefined) joined.push(part);
-    else joined[joined.length - 1] = { ...last, text: last.text + part.text };
-  }
-  return joined;
+/** What a client makes of the events. */
+export function assemble(events: readonly StreamEvent[]): assembly.Assembled {
+  return assembly.assemble(events.map(({ event }) => event));
 }

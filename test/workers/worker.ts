@@ -1,9 +1,20 @@
 /** The Worker that tests in workerd talk to. */
 import { durableObjects, worker } from "durable-a2a";
-import { keyed, mirror, narrow, patient, plain, script, still, streamer, strict } from "./agents.ts";
+import {
+  careless,
+  keyed,
+  mirror,
+  narrow,
+  patient,
+  plain,
+  script,
+  still,
+  streamer,
+  strict,
+} from "./agents.ts";
 import { metered } from "./meter.ts";
 
-const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer];
+const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer, careless];
 
 const objects = durableObjects(script, ...agents);
 export const TaskObject = metered("TaskObject", objects.TaskObject);
