@@ -22,8 +22,13 @@ interface Subscriber {
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly until: Until;
   readonly openedAt: number;
-  /** Bytes written that the reader has not taken. */
+  /** Frames that wait for the reader to take those before. */
+  queue: Uint8Array[];
+  /** Bytes that wait. */
   backlog: number;
+  writing: boolean;
+  /** No more will come: what waits is written, and then the stream ends. */
+  closing: boolean;
 }
 
 export class Subscribers {
@@ -41,7 +46,15 @@ export class Subscribers {
   open(frames: readonly Uint8Array[], until: Until): ReadableStream<Uint8Array> {
     const { readable, writable } = new IdentityTransformStream();
     const writer = writable.getWriter();
-    const subscriber = { writer, until, openedAt: Date.now(), backlog: 0 };
+    const subscriber = {
+      writer,
+      until,
+      openedAt: Date.now(),
+      queue: [],
+      backlog: 0,
+      writing: false,
+      closing: false,
+    };
     this.#open.add(subscriber);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS);
     // What the task is already does not count as a backlog: its size is the task's, not the reader's fault.
@@ -89,17 +102,32 @@ export class Subscribers {
       return;
     }
     subscriber.backlog += bytes.byteLength;
-    subscriber.writer.write(bytes).then(
-      () => {
+    subscriber.queue.push(bytes);
+    if (!subscriber.writing) void this.#drain(subscriber);
+  }
+
+  /** Writes what waits, all of it at once: a reader that lags gets fewer and larger pieces. */
+  async #drain(subscriber: Subscriber): Promise<void> {
+    subscriber.writing = true;
+    try {
+      while (subscriber.queue.length > 0) {
+        const bytes = concatenate(subscriber.queue);
+        subscriber.queue = [];
+        await subscriber.writer.write(bytes);
         subscriber.backlog -= bytes.byteLength;
-      },
-      () => this.#forget(subscriber),
-    );
+      }
+      subscriber.writing = false;
+      if (subscriber.closing) await subscriber.writer.close();
+    } catch {
+      // The reader left, or was dropped.
+      this.#forget(subscriber);
+    }
   }
 
   #close(subscriber: Subscriber): void {
     this.#forget(subscriber);
-    subscriber.writer.close().catch(() => {});
+    subscriber.closing = true;
+    if (!subscriber.writing) void this.#drain(subscriber);
   }
 
   #drop(subscriber: Subscriber): void {
@@ -154,4 +182,16 @@ function eventFrame(
 ): Uint8Array | undefined {
   const response = toStreamResponse(event, { taskId: task.id, contextId: task.contextId });
   return response && encodeFrame(seq, response);
+}
+
+function concatenate([first, ...more]: readonly Uint8Array[]): Uint8Array {
+  if (!first || more.length === 0) return first ?? new Uint8Array();
+  const parts = [first, ...more];
+  const bytes = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.byteLength;
+  }
+  return bytes;
 }

@@ -1,18 +1,23 @@
 /** Server-Sent Events, from frames of the task's stream: one JSON document an event. Pure. */
-import type { Frame } from "../task/frame.ts";
+import type { Frame, FrameSource } from "../task/frame.ts";
 
 /** The body of an SSE answer. `envelope` puts the JSON of an event into what the binding sends. */
 export function sseBody(
-  frames: ReadableStream<Frame | undefined>,
+  frames: FrameSource,
   envelope: (json: string) => string,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const encode = new TransformStream<Frame | undefined, Uint8Array>({
-    transform(frame, controller) {
-      controller.enqueue(encoder.encode(encodeEvent(frame, envelope)));
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      let batch = await frames.next();
+      // A pull must give something.
+      while (batch?.length === 0) batch = await frames.next();
+      if (!batch) controller.close();
+      else
+        controller.enqueue(encoder.encode(batch.map((frame) => encodeEvent(frame, envelope)).join("")));
     },
+    cancel: (reason) => frames.cancel(reason),
   });
-  return frames.pipeThrough(encode);
 }
 
 /** One event as text; no frame is a comment that keeps the connection alive. */

@@ -4,7 +4,7 @@
  */
 import type { Result } from "../protocol/errors.ts";
 import type { StreamResponse, Task } from "../protocol/task.ts";
-import { type Frame, frameDecoder } from "../task/frame.ts";
+import { type Batch, type Frame, FrameReader, type FrameSource } from "../task/frame.ts";
 import type { OpenStream, Ports, Until } from "./ports.ts";
 
 /** How often in a row a call is taken up again, with a pause that doubles from PAUSE_MS. */
@@ -13,8 +13,7 @@ const PAUSE_MS = 50;
 
 /** A stream on a task, as the bindings send it. */
 export interface TaskStream extends Omit<OpenStream, "frames"> {
-  /** Frames; undefined stands for a keepalive. */
-  frames: ReadableStream<Frame | undefined>;
+  frames: FrameSource;
 }
 
 /** The stream of a task, which goes on when the task's object is reset. */
@@ -29,7 +28,7 @@ export function followTask(
     const result = await tasks.find(id)?.subscribe(owner, { until, lastEventId });
     return result?.ok ? result.value.frames : undefined;
   };
-  return { ...stream, frames: followFrames(frames, reopen) };
+  return { ...stream, frames: new FollowedFrames(frames, reopen) };
 }
 
 /** Whether the task never took the message in. */
@@ -66,51 +65,59 @@ async function retry<T>(error: unknown, again: () => Promise<T | undefined>): Pr
  * event that was shown; chunks that were shown and not stored by then are taken back first, so that what a reader puts
  * together is always what GetTask shows.
  */
-function followFrames(
-  first: ReadableStream<Uint8Array>,
-  reopen: (lastEventId: number) => Promise<ReadableStream<Uint8Array> | undefined>,
-): ReadableStream<Frame | undefined> {
-  let reader = first.pipeThrough(frameDecoder()).getReader();
-  let lastEventId: number | undefined;
-  let unstored: Frame[] = [];
-  let returning = false;
+class FollowedFrames implements FrameSource {
+  readonly #reopen: (lastEventId: number) => Promise<ReadableStream<Uint8Array> | undefined>;
+  #reader: FrameReader;
+  #lastEventId: number | undefined;
+  /** Chunks shown since the last stored event. */
+  #chunks: Frame[] = [];
+  #returning = false;
 
-  const next = async (): Promise<ReadableStreamReadResult<Frame | undefined>> => {
-    try {
-      return await reader.read();
-    } catch (error) {
-      const last = lastEventId;
-      if (last === undefined) throw error;
-      const frames = await retry(error, () => reopen(last));
-      reader = frames.pipeThrough(frameDecoder()).getReader();
-      returning = true;
-      return next();
+  constructor(
+    first: ReadableStream<Uint8Array>,
+    reopen: (lastEventId: number) => Promise<ReadableStream<Uint8Array> | undefined>,
+  ) {
+    this.#reader = new FrameReader(first);
+    this.#reopen = reopen;
+  }
+
+  async next(): Promise<Batch | undefined> {
+    const batch = await this.#read();
+    if (!batch) return undefined;
+    const [first, ...more] = batch;
+    if (!this.#returning || !first) return this.#note(batch);
+    this.#returning = false;
+    const undo = undoChunks(this.#chunks, first);
+    this.#chunks = [];
+    return [...undo, ...this.#note(more)];
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    return this.#reader.cancel(reason);
+  }
+
+  async #read(): Promise<Batch | undefined> {
+    for (;;) {
+      try {
+        return await this.#reader.next();
+      } catch (error) {
+        const last = this.#lastEventId;
+        if (last === undefined) throw error;
+        this.#reader = new FrameReader(await retry(error, () => this.#reopen(last)));
+        this.#returning = true;
+      }
     }
-  };
+  }
 
-  return new ReadableStream<Frame | undefined>({
-    async pull(controller) {
-      const { done, value: frame } = await next();
-      if (done) {
-        controller.close();
-        return;
-      }
-      if (frame && returning) {
-        returning = false;
-        const undo = undoChunks(unstored, frame);
-        unstored = [];
-        // A pull must give something; a comment does no harm.
-        for (const each of undo.length > 0 ? undo : [undefined]) controller.enqueue(each);
-        return;
-      }
+  #note(batch: Batch): Batch {
+    for (const frame of batch) {
       if (frame?.id !== undefined) {
-        lastEventId = frame.id;
-        unstored = [];
-      } else if (frame) unstored.push(frame);
-      controller.enqueue(frame);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+        this.#lastEventId = frame.id;
+        this.#chunks = [];
+      } else if (frame) this.#chunks.push(frame);
+    }
+    return batch;
+  }
 }
 
 /** Events that set the artifacts of the chunks back to what they are in the task of the frame. */

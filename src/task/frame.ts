@@ -18,17 +18,37 @@ export function encodeFrame(id: number | undefined, response: object): Uint8Arra
   return encoder.encode(`${id ?? "-"} ${JSON.stringify(response)}\n`);
 }
 
-/** The frames of a byte stream; undefined stands for a keepalive. */
-export function frameDecoder(): TransformStream<Uint8Array, Frame | undefined> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return new TransformStream({
-    transform(bytes, controller) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) controller.enqueue(line === "" ? undefined : decodeLine(line));
-    },
-  });
+/** Frames as they arrive together; undefined stands for a keepalive. */
+export type Batch = readonly (Frame | undefined)[];
+
+/** Where frames come from. */
+export interface FrameSource {
+  /** What came next, which may be nothing whole yet; undefined at the end. */
+  next(): Promise<Batch | undefined>;
+  cancel(reason: unknown): Promise<void>;
+}
+
+/** The frames of a byte stream. */
+export class FrameReader implements FrameSource {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  #rest = "";
+
+  constructor(bytes: ReadableStream<Uint8Array>) {
+    this.#reader = bytes.getReader();
+  }
+
+  async next(): Promise<Batch | undefined> {
+    const { done, value } = await this.#reader.read();
+    if (done) return undefined;
+    const lines = (this.#rest + this.#decoder.decode(value, { stream: true })).split("\n");
+    this.#rest = lines.pop() ?? "";
+    return lines.map((line) => (line === "" ? undefined : decodeLine(line)));
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    return this.#reader.cancel(reason);
+  }
 }
 
 function decodeLine(line: string): Frame {

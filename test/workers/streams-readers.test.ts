@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import { encodeEvent, sseBody } from "../../src/bindings/sse.ts";
-import { encodeFrame, frameDecoder, KEEPALIVE } from "../../src/task/frame.ts";
+import { encodeFrame, FrameReader, KEEPALIVE } from "../../src/task/frame.ts";
 import { BINDINGS, exchange, expectRefused, getTask, operate, pause, send, start } from "./bindings.ts";
 import { message, script, sse } from "./client.ts";
 import { open, statesOf, textsOf } from "./event-stream.ts";
@@ -125,7 +125,7 @@ describe("the line is kept open", () => {
         controller.close();
       },
     });
-    const body = sseBody(bytes.pipeThrough(frameDecoder()), (json) => `{"r":${json}}`);
+    const body = sseBody(new FrameReader(bytes), (json) => `{"r":${json}}`);
     expect(await new Response(body).text()).toBe(
       'id: 1\ndata: {"r":{"a":"line\\nbreak"}}\n\n: keepalive\n\ndata: {"r":{"b":2}}\n\n',
     );
