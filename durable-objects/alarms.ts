@@ -1,3 +1,5 @@
+type AlarmClock = Pick<DurableObjectStorage, "setAlarm" | "deleteAlarm">;
+
 /**
  * Owns the one alarm of an object. Its parts say when they must be woken; the alarm is set for the nearest
  * time. What is due is not stored: each part knows it again from the log when the object wakes.
@@ -5,12 +7,12 @@
  * A set alarm costs a written row, so one that fires too early is left as it is, and set anew when it fires.
  */
 export class Alarms {
-  readonly #storage: DurableObjectStorage;
+  readonly #storage: AlarmClock;
   readonly #due = new Map<string, number>();
   /** Time of the alarm that is set; undefined when not known, after waking. */
   #armed: number | null | undefined;
 
-  constructor(storage: DurableObjectStorage) {
+  constructor(storage: AlarmClock) {
     this.#storage = storage;
   }
 
