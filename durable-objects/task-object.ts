@@ -47,12 +47,8 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       reply: (message) => this.#reply(message),
     });
 
-    constructor(ctx: DurableObjectState, env: Bindings) {
-      super(ctx, env);
-      this.#runner.recover();
-    }
-
     async send(input: ports.SendInput, options: ports.SendOptions): Reply<SendMessageResponse> {
+      this.#runner.recover();
       const taken = this.#intake.take(input, !options.returnImmediately);
       if (!taken.ok) return taken;
       const answer = options.returnImmediately ? undefined : this.#answers.next();
@@ -69,6 +65,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async stream(input: ports.SendInput): Reply<ports.OpenStream> {
+      this.#runner.recover();
       const taken = this.#streams.full(input.agentId) ?? this.#intake.take(input, true);
       if (!taken.ok) return taken;
       // Attached before the turn starts: nothing of it can fall between.
@@ -110,6 +107,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
 
     override async alarm(): Promise<void> {
       this.#alarms.fired();
+      this.#runner.recover();
       const { record } = this.#log;
       if (!record) return;
       this.#runner.hold(record);
@@ -135,6 +133,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
 
     /** Does something with the task, when it is the owner's; one that never was and another's look alike. */
     #with<T>(owner: string, work: (record: TaskRecord) => Result<T>): Result<T> {
+      this.#runner.recover();
       const { record } = this.#log;
       return record?.owner === owner ? work(record) : refuse("TASK_NOT_FOUND");
     }

@@ -28,7 +28,13 @@ export function noteOutcome(c: Exchange, outcome: Outcome): void {
     facts.state = outcome.stream.state;
     return;
   }
-  const value = outcome.value as { task?: object; id?: string; status?: { state: string } };
+  const value = outcome.value as {
+    task?: object;
+    id?: string;
+    taskId?: string;
+    status?: { state: string };
+  };
+  if (value.taskId) facts.task = value.taskId;
   const task = (value.task ?? value) as typeof value;
   if (!task.id || !task.status) return;
   facts.task = task.id;
@@ -40,7 +46,11 @@ export function noteOutcome(c: Exchange, outcome: Outcome): void {
  * logged with its stack.
  */
 export function toA2AError(c: Exchange, error: unknown): A2AError {
-  if (A2AError.is(error)) return error;
+  if (A2AError.is(error)) {
+    // Only what the error itself says is certain to be a task, and not something a client mistook for one.
+    if (error.metadata.taskId) c.get("facts").task = error.metadata.taskId;
+    return error;
+  }
   const requestId = c.get("requestId");
   console.error(`request ${requestId}:`, error);
   return new A2AError("INTERNAL", {

@@ -76,6 +76,14 @@ export function startDevServer(options: DevServerOptions): DevServer {
   return { process: child, ready, ended };
 }
 
+/** The number of a `--port`; ends this process when it is none. */
+export function readPort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  console.error(`--port is a number from 1 to 65535, not "${text}"`);
+  process.exit(2);
+}
+
 /** Ends the server when this process is told to end, and then this process with it. */
 export async function endWith(server: DevServer): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

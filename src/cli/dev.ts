@@ -1,6 +1,6 @@
 /** `npm run dev -- [--port N] [--persist-to DIR]`: the agent of wrangler.toml on this machine. */
 import { parseArgs } from "node:util";
-import { endWith, startDevServer } from "./dev-server.ts";
+import { endWith, readPort, startDevServer } from "./dev-server.ts";
 
 const { values } = parseArgs({
   options: {
@@ -12,7 +12,7 @@ const { values } = parseArgs({
 
 const server = startDevServer({
   config: values.config,
-  port: Number(values.port),
+  port: readPort(values.port),
   ...(values["persist-to"] && { persistTo: values["persist-to"] }),
   onLine: (line) => console.log(line),
 });

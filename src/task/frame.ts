@@ -32,7 +32,34 @@ export interface FrameSource {
 export class FrameReader implements FrameSource {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
-  #rest = "";
+  /** Pieces of the line that is not whole yet; joined once, however many there are. */
+  #pieces: string[] = [];
+
+  constructor(bytes: ReadableStream<Uint8Array>) {
+    this.#reader = bytes.getReader();
+  }
+
+  async next(): Promise<Batch | undefined> {
+    const { done, value } = await this.#reader.read();
+    if (done) return undefined;
+    const [head = "", ...more] = this.#decoder.decode(value, { stream: true }).split("\n");
+    this.#pieces.push(head);
+    const rest = more.pop();
+    if (rest === undefined) return [];
+    const lines = [this.#pieces.join(""), ...more];
+    this.#pieces = [rest];
+    return lines.map((line) => (line === "" ? undefined : decodeLine(line)));
+  }
+
+  cancel(reason: unknown): Promise<void>;
+}
+
+/** The frames of a byte stream. */
+export class FrameReader implements FrameSource {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  /** Pieces of the line that is not whole yet; joined once, however many there are. */
+  #pieces: string[] = [];
 
   constructor(bytes: ReadableStream<Uint8Array>) {
     this.#reader = bytes.getReader();

@@ -109,6 +109,8 @@ describe("the log", () => {
 
   /** What is printed while `work` is done, line by line. */
   async function printedBy(work: () => Promise<void>, lines: number): Promise<string[]> {
+    // The lines of what came before may be late.
+    for (let log = ""; log !== lab.log(); await pause(200)) log = lab.log();
     const before = lab.log().length;
     const printed = () => lab.log().slice(before).split("\n").filter(Boolean);
     await work();
@@ -145,6 +147,22 @@ describe("the log", () => {
         ["GetTask", binding, id, "TASK_STATE_COMPLETED", "200"],
         ["GetTask", binding, "-", "-", binding === "rest" ? "404" : "200"],
         ["ListTasks", binding, "-", "-", "200"],
+      ]);
+    },
+  );
+
+  test.each(BINDINGS)(
+    "it names the task of a call over %s that is about one and does not answer with it",
+    async (binding) => {
+      const { id } = await begin(lab.url, [{ do: "complete" }], ALICE);
+      const hook = { taskId: id, url: "https://example.com/hook" };
+      const lines = await printedBy(async () => {
+        await call(lab.url, binding, "CreateTaskPushNotificationConfig", hook, ALICE);
+        await call(lab.url, binding, "CancelTask", { id }, ALICE);
+      }, 2);
+      expect(lines.map((line) => LINE.exec(line)?.slice(1, 4))).toEqual([
+        ["CreateTaskPushNotificationConfig", binding, id],
+        ["CancelTask", binding, id],
       ]);
     },
   );

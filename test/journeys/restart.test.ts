@@ -1,4 +1,5 @@
 /** What of a server's tasks is there when it comes back with the same `--persist-to`, however it went. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endServers, type RunningServer, startServer, temporaryFolder, until } from "./server.ts";
 import {
@@ -122,6 +123,11 @@ test("a task that was at work and that nobody asks for fails by itself within it
     "the list to show it",
   );
 }, 40_000);
+
+test("tasks that fail after a restart are no warnings in the log [D-05]", async () => {
+  await pause(500);
+  expect(unseen.server.log()).not.toMatch(/warning|error/i);
+});
 
 /** Ids of the listed tasks with their states. */
 async function statesListed(lab: RunningServer): Promise<Record<string, string>> {

@@ -157,6 +157,22 @@ test("subscribers that come at any time add up to the same text as the stream th
   expect(await Promise.all(texts)).toEqual(texts.map(() => whole));
 });
 
+test("a stream on a task of 8 MB begins at once: its first event costs no more than the task [S-21]", async () => {
+  const text = "x".repeat(100_000);
+  const { id } = await begin(lab.url, [
+    { do: "chunks", artifactId: "c", count: 80, text },
+    { do: "input", text: "more?" },
+  ]);
+  const state = async () => (await getTask(lab.url, id)).status.state;
+  await until(async () => (await state()) === "TASK_STATE_INPUT_REQUIRED", "the task to be large");
+  const start = performance.now();
+  const events = eventsOf(await call(lab.url, "rest", "SubscribeToTask", { id }));
+  const { at, response } = (await events.next()).value as StreamEvent;
+  expect(response.task?.artifacts?.[0]?.parts[0]?.text?.length).toBeGreaterThan(8_000_000);
+  expect(at - start).toBeLessThan(2_000);
+  await call(lab.url, "rest", "CancelTask", { id });
+});
+
 test("readers that left and streams that ended are no errors in the log", () => {
   expect(lab.log()).not.toMatch(/error|uncaught|unhandled/i);
 });

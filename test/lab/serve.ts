@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { endWith, startDevServer } from "../../src/cli/dev-server.ts";
+import { endWith, readPort, startDevServer } from "../../src/cli/dev-server.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     auth: { type: "string", default: "open" },
   },
 });
+const port = readPort(values.port);
 if (!["open", "apikey"].includes(values.auth)) {
   console.error(`--auth is "open" or "apikey", not "${values.auth}"`);
   process.exit(2);
@@ -28,7 +29,7 @@ const sha256 = (key: string) => createHash("sha256").update(key).digest("hex");
 
 const server = startDevServer({
   config: join(import.meta.dirname, "wrangler.toml"),
-  port: Number(values.port),
+  port,
   persistTo,
   vars: {
     LAB_AUTH: values.auth,
@@ -38,7 +39,7 @@ const server = startDevServer({
   onLine: (line) => console.log(line),
 });
 server.ready.then(
-  () => console.log(`Lab agent: http://127.0.0.1:${values.port}/.well-known/agent-card.json`),
+  () => console.log(`Lab agent: http://127.0.0.1:${port}/.well-known/agent-card.json`),
   (error: unknown) => console.error(String(error)),
 );
 await endWith(server);

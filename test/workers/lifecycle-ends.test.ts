@@ -61,11 +61,11 @@ describe.each(BINDINGS)("over %s", (binding) => {
     };
     const ends = new Set<TaskState>();
     let wait = 12;
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < 15; round++) {
       const end = await race(wait);
       ends.add(end);
       // Whoever won has a harder time next, so that the two come ever closer.
-      wait = Math.max(0, wait + (end === "TASK_STATE_CANCELED" ? 1 : -1));
+      wait = Math.max(0, wait + (end === "TASK_STATE_CANCELED" ? 2 : -2));
     }
     expect(ends).toEqual(new Set(["TASK_STATE_CANCELED", "TASK_STATE_COMPLETED"]));
   }, 15_000);

@@ -44,10 +44,10 @@ describe.each(BINDINGS)("over %s", (binding) => {
     };
     const outcomes = new Set<string>();
     let wait = 10;
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < 15; round++) {
       const outcome = await race(wait);
       outcomes.add(outcome);
-      wait = Math.max(0, wait + (outcome === "closed" ? 1 : -1));
+      wait = Math.max(0, wait + (outcome === "closed" ? 2 : -2));
     }
     expect(outcomes).toEqual(new Set(["refused", "closed"]));
   });
