@@ -38,6 +38,7 @@ export class EventLog {
   #chunkLength = 0;
   #flushMs = FLUSH_MS.first;
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
+  #birthTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     storage: DurableObjectStorage,
@@ -92,14 +93,15 @@ export class EventLog {
     return { ok: true, value: undefined };
   }
 
-  /** Takes the first events of a task that may never be born; the next append or `settle` stores them. */
-  hold(events: readonly TaskEvent[]): void {
+  /** Takes the first events of a task that may never be born; the next append stores them, or `ms` from now. */
+  hold(events: readonly TaskEvent[], ms: number): void {
     for (const event of events) {
       const applied = apply(this.#record, event);
       if (!applied.ok) throw A2AError.from(applied.refusal);
       this.#record = applied.value;
     }
     this.#held = [...events];
+    this.#birthTimer = setTimeout(() => this.settle(), ms);
   }
 
   /** Stores what is held: the task is born. */
@@ -111,7 +113,7 @@ export class EventLog {
   /** Forgets a task that is not born; false when it is. */
   discard(): boolean {
     if (this.#held.length === 0) return false;
-    this.#held = [];
+    this.#takeUnstored();
     this.#record = undefined;
     return true;
   }
@@ -181,7 +183,9 @@ export class EventLog {
 
   #takeUnstored(): TaskEvent[] {
     if (this.#flushTimer) clearTimeout(this.#flushTimer);
+    if (this.#birthTimer) clearTimeout(this.#birthTimer);
     this.#flushTimer = undefined;
+    this.#birthTimer = undefined;
     const events = [...this.#held, ...this.#chunks.values()];
     this.#held = [];
     this.#chunks.clear();

@@ -59,8 +59,7 @@ export class Intake {
     const events = begin({ agentId, owner, taskId: this.#taskId }, accepted(input), now());
     this.#inline = pushConfig;
     if (mayReply && this.#agents.get(agentId)?.replies) {
-      this.#log.hold(events);
-      setTimeout(() => this.#log.settle(), BIRTH_MS);
+      this.#log.hold(events, BIRTH_MS);
       return this.#record();
     }
     return this.#append(events);

@@ -99,13 +99,15 @@ export class Runner {
   async #run(record: TaskRecord, begun: NonNullable<TaskRecord["turn"]>, abort: AbortController) {
     const { caller } = begun.input;
     let events: TaskEvent[];
+    let turn: Turn | undefined;
     try {
       const agent = this.#agent(record);
       if (!agent) throw new Error(`no agent "${record.agentId}" in this Worker`);
-      const turn = this.#turn(agent, record, begun, abort.signal);
+      turn = this.#turn(agent, record, begun, abort.signal);
       events = turn.closing(await agent.definition.run(turn));
     } catch (error) {
       events = [this.#failure(error, record, caller.requestId)];
+      turn?.close();
     }
     this.#abort = undefined;
     this.#close(events);

@@ -231,7 +231,13 @@ export class Turn<Env = unknown> {
     if (answer && "parts" in answer && !this.#ended) events.push(this.#artifactEvent(answer));
     const goesOn = this.#ended || record.waiting.length > 0 || isInterrupted(record.task.status.state);
     events.push(goesOn ? { kind: "turn-ended" } : this.#status("TASK_STATE_COMPLETED"));
+    this.close();
     return events;
+  }
+
+  /** Takes no more: what work that nobody awaited still publishes is dropped. */
+  close(): void {
+    this.#ended = true;
   }
 
   #reply(message: Message): TurnEnd {

@@ -18,14 +18,20 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
     throw A2AError.field(EXTENSIONS_HEADER, `names more than ${agent.limits.extensions} extensions`);
   }
   const declared = agent.extensions.map(({ uri }) => uri);
-  const lastEventId = Number(c.req.header("Last-Event-ID") ?? Number.NaN);
+  const lastEventId = readLastEventId(c.req.header("Last-Event-ID"));
   c.set("caller", {
     scheme: auth.name,
     principal,
     tenant: "",
     extensions: requested.filter((uri) => declared.includes(uri)),
     requestId: c.get("requestId"),
-    ...(Number.isInteger(lastEventId) && { lastEventId }),
+    ...(lastEventId !== undefined && { lastEventId }),
   });
   await next();
 });
+
+/** The seq that the header names. What is no id of ours is 0, an event that no task has; absent is another thing. */
+function readLastEventId(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  return /^\d{1,15}$/.test(header.trim()) ? Number(header) : 0;
+}

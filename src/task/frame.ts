@@ -51,28 +51,6 @@ export class FrameReader implements FrameSource {
     return lines.map((line) => (line === "" ? undefined : decodeLine(line)));
   }
 
-  cancel(reason: unknown): Promise<void>;
-}
-
-/** The frames of a byte stream. */
-export class FrameReader implements FrameSource {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder();
-  /** Pieces of the line that is not whole yet; joined once, however many there are. */
-  #pieces: string[] = [];
-
-  constructor(bytes: ReadableStream<Uint8Array>) {
-    this.#reader = bytes.getReader();
-  }
-
-  async next(): Promise<Batch | undefined> {
-    const { done, value } = await this.#reader.read();
-    if (done) return undefined;
-    const lines = (this.#rest + this.#decoder.decode(value, { stream: true })).split("\n");
-    this.#rest = lines.pop() ?? "";
-    return lines.map((line) => (line === "" ? undefined : decodeLine(line)));
-  }
-
   cancel(reason: unknown): Promise<void> {
     return this.#reader.cancel(reason);
   }
