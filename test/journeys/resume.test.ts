@@ -5,22 +5,10 @@ import { join } from "node:path";
 import type { Task } from "durable-a2a";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { assemble, content } from "../assembly.ts";
-import type { Step } from "../lab/script.ts";
+import { LONG_SCRIPT } from "../lab/long-script.ts";
 import { endServers, type RunningServer, startServer } from "./server.ts";
 import { BINDINGS, type Binding, begin, call, eventsOf, getTask, readAll } from "./wire.ts";
 
-/** Forty events and two hundred chunks of three artifacts. */
-const SCRIPT: Step[] = [
-  // Time for all readers to come.
-  { do: "sleep", ms: 1_500 },
-  ...Array.from({ length: 10 }, (_, i): Step[] => [
-    { do: "working", text: `step ${i}` },
-    { do: "artifact", artifactId: "list", parts: [{ data: i }], append: true },
-    { do: "chunks", artifactId: `text-${i % 3}`, count: 20, everyMs: 8, text: `word ${i}.` },
-    { do: "artifact", artifactId: `note-${i}`, parts: [{ text: `note ${i}` }] },
-  ]).flat(),
-  { do: "complete", text: "done" },
-];
 /** Places to cut the stream at; the tests in workerd cut it at every event. */
 const CUTS = Array.from({ length: 30 }, (_, i) => 8 * i + 1);
 
@@ -63,7 +51,7 @@ describe.each(BINDINGS)("a stream of 40 events and 200 chunks (%s)", (binding) =
   let lastIds: string[];
 
   test("adds up to what GetTask shows, wherever it was cut and resumed", async () => {
-    const { id } = await begin(server.url, SCRIPT);
+    const { id } = await begin(server.url, LONG_SCRIPT);
     const readers = CUTS.map(async (count) => {
       const last = await readSome(binding, id, count);
       if (last === undefined) throw new Error(`no id among ${count} events`);

@@ -2,23 +2,11 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import type { Task } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import { assemble, content } from "../assembly.ts";
-import type { Step } from "../lab/script.ts";
+import { LONG_SCRIPT } from "../lab/long-script.ts";
 import { BINDINGS, type Binding, getTask, start } from "./bindings.ts";
 import { script } from "./client.ts";
 import { open } from "./event-stream.ts";
 
-/** Forty events and two hundred chunks of three artifacts. */
-const SCRIPT: Step[] = [
-  // Time for all readers to come.
-  { do: "sleep", ms: 1_000 },
-  ...Array.from({ length: 10 }, (_, i): Step[] => [
-    { do: "working", text: `step ${i}` },
-    { do: "artifact", artifactId: "list", parts: [{ data: i }], append: true },
-    { do: "chunks", artifactId: `text-${i % 3}`, count: 20, everyMs: 8, text: `word ${i}.` },
-    { do: "artifact", artifactId: `note-${i}`, parts: [{ text: `note ${i}` }] },
-  ]).flat(),
-  { do: "complete", text: "done" },
-];
 const EVENTS = 240;
 
 /** Reads so many events and goes away; gives the id of the last that had one. */
@@ -47,7 +35,7 @@ describe.each(BINDINGS)("a stream of 40 events and 200 chunks (%s)", { timeout: 
   let cuts: number[];
 
   test("adds up to what GetTask shows, at whichever event it was cut and resumed (S-10)", async () => {
-    const { id } = await start(binding, script(...SCRIPT));
+    const { id } = await start(binding, script(...LONG_SCRIPT));
     const readers = Array.from({ length: EVENTS }, async (_, i) => {
       const last = await readSome(binding, id, i + 1);
       if (last === undefined) throw new Error(`no id among ${i + 1} events`);
