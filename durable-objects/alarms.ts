@@ -12,6 +12,8 @@ export class Alarms {
   /** Time of the alarm that is set; undefined when not known, after waking. */
   #armed: number | null | undefined;
 
+  #clearing: ReturnType<typeof setTimeout> | undefined;
+
   constructor(storage: AlarmClock) {
     this.#storage = storage;
   }
@@ -22,8 +24,8 @@ export class Alarms {
     else this.#due.set(part, time);
     const nearest = Math.min(...this.#due.values());
     if (nearest === Number.POSITIVE_INFINITY) {
-      if (typeof this.#armed === "number") void this.#storage.deleteAlarm();
-      this.#armed = null;
+      // Later: the answer that is ready now would wait for the write.
+      this.#clearing ??= setTimeout(() => this.#clear(), 0);
     } else if (typeof this.#armed !== "number" || this.#armed > nearest) {
       this.#armed = nearest;
       void this.#storage.setAlarm(nearest);
@@ -32,6 +34,13 @@ export class Alarms {
 
   /** The alarm went off: it is gone until something is set again. */
   fired(): void {
+    this.#armed = null;
+  }
+
+  #clear(): void {
+    this.#clearing = undefined;
+    if (this.#due.size > 0) return;
+    if (typeof this.#armed === "number") void this.#storage.deleteAlarm();
     this.#armed = null;
   }
 }

@@ -23,6 +23,8 @@ export class IndexCursor {
   readonly #agents: ReadonlyMap<string, Agent>;
   #latest: TaskRecord | undefined;
   #inFlight: Promise<void> | undefined;
+  /** Begins the update that waits for its turn to end. */
+  #hurry: (() => void) | undefined;
   /** Whether the index was told of this task since the object woke. */
   #known = false;
 
@@ -59,12 +61,19 @@ export class IndexCursor {
     this.#known = true;
     this.#latest = record;
     this.#alarms.set("index", Date.now() + STANDBY_MS);
-    this.#inFlight ??= this.#update();
+    this.#inFlight ??= this.#update(record);
+    if (!record.turn) this.#hurry?.();
   }
 
-  async #update(): Promise<void> {
-    // A turn that is done at once needs one update, not two.
-    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+  async #update({ turn }: TaskRecord): Promise<void> {
+    if (turn) {
+      // A turn that is done at once needs one update, not two, and does not wait for the timer.
+      await new Promise<void>((resolve) => {
+        this.#hurry = resolve;
+        setTimeout(resolve, 0);
+      });
+      this.#hurry = undefined;
+    }
     while (this.#latest) {
       const record = this.#latest;
       this.#latest = undefined;

@@ -8,7 +8,10 @@ const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   return {
     agent,
-    url: publicUrl(bindings, request) + path,
+    // Asked for by the card alone.
+    get url() {
+      return publicUrl(bindings, request) + path;
+    },
     tasks: taskDirectory(bindings),
     index: (owner) => taskIndex(bindings, owner),
   };
@@ -39,9 +42,12 @@ export function worker(...agents: [Agent, ...Agent[]]): {
 }
 
 function withoutPublicPath(request: Request, { PUBLIC_URL }: Partial<Bindings>): Request {
-  const path = URL.parse(PUBLIC_URL ?? "")?.pathname.replace(/\/+$/, "") ?? "";
+  // Parsing URLs is a good part of what a request costs here; most Workers have no path to take off.
+  if (!PUBLIC_URL) return request;
+  const path = URL.parse(PUBLIC_URL)?.pathname.replace(/\/+$/, "") ?? "";
+  if (path === "") return request;
   const url = new URL(request.url);
-  if (path === "" || !(url.pathname === path || url.pathname.startsWith(`${path}/`))) return request;
+  if (!(url.pathname === path || url.pathname.startsWith(`${path}/`))) return request;
   url.pathname = url.pathname.slice(path.length);
   return new Request(url, request);
 }

@@ -20,6 +20,11 @@ export interface ExchangeEnv {
 
 export type Exchange = Context<ExchangeEnv>;
 
+/** The query of a request; parsing the whole URL is a good part of what a request costs. */
+export function queryOf(c: Exchange): URLSearchParams {
+  return new URLSearchParams(c.req.url.split("?")[1]);
+}
+
 /** Notes for the log which task an operation was about. */
 export function noteOutcome(c: Exchange, outcome: Outcome): void {
   const facts = c.get("facts");

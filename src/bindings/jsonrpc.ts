@@ -4,7 +4,7 @@ import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { isOperationName, type OperationName } from "../protocol/operations.ts";
 import { checkVersion, isVersion03Method, versionNotSupported } from "../protocol/version.ts";
 import { parseJson, readText } from "./body.ts";
-import { type Exchange, noteOutcome, toA2AError } from "./exchange.ts";
+import { type Exchange, noteOutcome, queryOf, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 
 type Id = string | number | null;
@@ -25,11 +25,8 @@ export async function serveJsonRpc(c: Exchange): Promise<Response> {
     const outcome = await perform(method, c.get("caller"), params, c.get("ports"));
     noteOutcome(c, outcome);
     if ("value" in outcome) return Response.json({ jsonrpc: "2.0", id, result: outcome.value });
-    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
-    return new Response(
-      sseBody(outcome.stream.frames, (json) => `${head}${json}}`),
-      { headers: SSE_HEADERS },
-    );
+    const envelope = { before: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, after: "}" };
+    return new Response(sseBody(outcome.stream.frames, envelope), { headers: SSE_HEADERS });
   } catch (error) {
     return jsonRpcError(toA2AError(c, error), id);
   }
@@ -68,7 +65,7 @@ function readCall(body: unknown, id: Id, c: Exchange): { method: OperationName; 
   if (jsonrpc !== "2.0") throw invalidRequest('jsonrpc must be "2.0"');
   if (id === null) throw invalidRequest("id must be a string or a number of at most 53 bits");
   if (typeof method !== "string") throw invalidRequest("method must be a string");
-  const version = checkVersion(c.req.raw.headers, new URL(c.req.url).searchParams);
+  const version = checkVersion(c.req.raw.headers, queryOf(c));
   if (!isOperationName(method)) {
     if (version === undefined && isVersion03Method(method)) throw versionNotSupported();
     throw new A2AError("METHOD_NOT_FOUND");

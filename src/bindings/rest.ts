@@ -5,7 +5,7 @@ import { A2AError, ERRORS, errorDetails } from "../protocol/errors.ts";
 import { OPERATIONS, type OperationName, type OperationRow } from "../protocol/operations.ts";
 import { checkVersion } from "../protocol/version.ts";
 import { parseJson, readText } from "./body.ts";
-import { type Exchange, type ExchangeEnv, noteOutcome, toA2AError } from "./exchange.ts";
+import { type Exchange, type ExchangeEnv, noteOutcome, queryOf, toA2AError } from "./exchange.ts";
 import { SSE_HEADERS, sseBody } from "./sse.ts";
 
 const A2A_JSON = "application/a2a+json";
@@ -45,15 +45,14 @@ async function serve(c: Exchange, name: OperationName): Promise<Response> {
     if (c.req.raw.method === "HEAD" && OPERATIONS[name].reply === "stream") {
       throw new A2AError("METHOD_NOT_ALLOWED");
     }
-    checkVersion(c.req.raw.headers, new URL(c.req.url).searchParams);
+    checkVersion(c.req.raw.headers, queryOf(c));
     const params = await readParams(c, OPERATIONS[name]);
     const outcome = await perform(name, c.get("caller"), params, c.get("ports"));
     noteOutcome(c, outcome);
     if ("stream" in outcome) {
-      return new Response(
-        sseBody(outcome.stream.frames, (json) => json),
-        { headers: SSE_HEADERS },
-      );
+      return new Response(sseBody(outcome.stream.frames, { before: "", after: "" }), {
+        headers: SSE_HEADERS,
+      });
     }
     if (c.req.method === "DELETE") return new Response(null, { status: 204 });
     const type = named(c) === JSON_TYPE ? JSON_TYPE : A2A_JSON;

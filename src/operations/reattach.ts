@@ -4,7 +4,7 @@
  */
 import type { Result } from "../protocol/errors.ts";
 import type { StreamResponse, Task } from "../protocol/task.ts";
-import { type Batch, type Frame, FrameReader, type FrameSource } from "../task/frame.ts";
+import { FrameReader, type FrameSource, jsonOf, lastStored } from "../task/frame.ts";
 import type { OpenStream, Ports, Until } from "./ports.ts";
 
 /** How often in a row a call is taken up again, with a pause that doubles from PAUSE_MS. */
@@ -69,8 +69,8 @@ class FollowedFrames implements FrameSource {
   readonly #reopen: (lastEventId: number) => Promise<ReadableStream<Uint8Array> | undefined>;
   #reader: FrameReader;
   #lastEventId: number | undefined;
-  /** Chunks shown since the last stored event. */
-  #chunks: Frame[] = [];
+  /** Lines shown since the last stored event: chunks. */
+  #chunks = "";
   #returning = false;
 
   constructor(
@@ -81,22 +81,22 @@ class FollowedFrames implements FrameSource {
     this.#reopen = reopen;
   }
 
-  async next(): Promise<Batch | undefined> {
-    const batch = await this.#read();
-    if (!batch) return undefined;
-    const [first, ...more] = batch;
-    if (!this.#returning || !first) return this.#note(batch);
+  async next(): Promise<string | undefined> {
+    const lines = await this.#read();
+    if (!lines) return lines;
+    if (!this.#returning) return this.#note(lines);
     this.#returning = false;
-    const undo = undoChunks(this.#chunks, first);
-    this.#chunks = [];
-    return [...undo, ...this.#note(more)];
+    const end = lines.indexOf("\n") + 1;
+    const undo = undoChunks(this.#chunks, lines.slice(0, end));
+    this.#chunks = "";
+    return undo + this.#note(lines.slice(end));
   }
 
   cancel(reason: unknown): Promise<void> {
     return this.#reader.cancel(reason);
   }
 
-  async #read(): Promise<Batch | undefined> {
+  async #read(): Promise<string | undefined> {
     for (;;) {
       try {
         return await this.#reader.next();
@@ -109,31 +109,38 @@ class FollowedFrames implements FrameSource {
     }
   }
 
-  #note(batch: Batch): Batch {
-    for (const frame of batch) {
-      if (frame?.id !== undefined) {
-        this.#lastEventId = frame.id;
-        this.#chunks = [];
-      } else if (frame) this.#chunks.push(frame);
+  /** Remembers where the reader is. */
+  #note(lines: string): string {
+    const start = lastStored(lines);
+    if (start === -1) {
+      this.#chunks += lines;
+      return lines;
     }
-    return batch;
+    this.#lastEventId = Number(lines.slice(start, lines.indexOf(" ", start)));
+    this.#chunks = lines.slice(lines.indexOf("\n", start) + 1);
+    return lines;
   }
 }
 
 /** Events that set the artifacts of the chunks back to what they are in the task of the frame. */
-function undoChunks(chunks: readonly Frame[], taskFrame: Frame): Frame[] {
-  const { task } = JSON.parse(taskFrame.json) as { task: Task };
+function undoChunks(chunks: string, taskLine: string): string {
+  const [json = "{}"] = jsonOf(taskLine);
+  const { task } = JSON.parse(json) as { task: Task };
   const ids = new Set(
-    chunks.map(({ json }) => (JSON.parse(json) as StreamResponse).artifactUpdate?.artifact.artifactId),
+    jsonOf(chunks).map(
+      (chunk) => (JSON.parse(chunk) as StreamResponse).artifactUpdate?.artifact.artifactId,
+    ),
   );
   ids.delete(undefined);
-  return [...ids].map((artifactId) => {
-    const artifact = task.artifacts?.find((each) => each.artifactId === artifactId);
-    const event = {
-      taskId: task.id,
-      contextId: task.contextId,
-      artifact: artifact ?? { artifactId, parts: [{ text: "" }] },
-    };
-    return { id: undefined, json: JSON.stringify({ artifactUpdate: event }) };
-  });
+  return [...ids]
+    .map((artifactId) => {
+      const artifact = task.artifacts?.find((each) => each.artifactId === artifactId);
+      const event = {
+        taskId: task.id,
+        contextId: task.contextId,
+        artifact: artifact ?? { artifactId, parts: [{ text: "" }] },
+      };
+      return `- ${JSON.stringify({ artifactUpdate: event })}\n`;
+    })
+    .join("");
 }

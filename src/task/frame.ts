@@ -1,16 +1,12 @@
 /**
  * How events travel from a task object to a binding: bytes, one event a line, `<id> <json>`. Stored events
  * have their seq as id; chunks that wait to be stored have none (`- <json>`). An empty line keeps the
- * connection alive. Bindings wrap the JSON in their envelope without reading it.
+ * connection alive. Bindings wrap the JSON in their envelope without reading it, as many lines at once as came.
  */
 const encoder = new TextEncoder();
 
-export interface Frame {
-  /** The seq of the event in the task's log; undefined while it is not stored. */
-  id: number | undefined;
-  /** A StreamResponse in JSON, without line breaks. */
-  json: string;
-}
+/** Bytes read at once: a burst of events is one read. */
+const READ_BYTES = 32 * 1024;
 
 export const KEEPALIVE: Uint8Array = encoder.encode("\n");
 
@@ -18,37 +14,38 @@ export function encodeFrame(id: number | undefined, response: object): Uint8Arra
   return encoder.encode(`${id ?? "-"} ${JSON.stringify(response)}\n`);
 }
 
-/** Frames as they arrive together; undefined stands for a keepalive. */
-export type Batch = readonly (Frame | undefined)[];
-
 /** Where frames come from. */
 export interface FrameSource {
-  /** What came next, which may be nothing whole yet; undefined at the end. */
-  next(): Promise<Batch | undefined>;
+  /** The lines that came next, each with its line break; empty when none is whole yet, undefined at the end. */
+  next(): Promise<string | undefined>;
   cancel(reason: unknown): Promise<void>;
 }
 
 /** The frames of a byte stream. */
 export class FrameReader implements FrameSource {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReadableStreamBYOBReader;
   readonly #decoder = new TextDecoder();
+  #buffer = new ArrayBuffer(READ_BYTES);
   /** Pieces of the line that is not whole yet; joined once, however many there are. */
   #pieces: string[] = [];
 
   constructor(bytes: ReadableStream<Uint8Array>) {
-    this.#reader = bytes.getReader();
+    this.#reader = bytes.getReader({ mode: "byob" });
   }
 
-  async next(): Promise<Batch | undefined> {
-    const { done, value } = await this.#reader.read();
-    if (done) return undefined;
-    const [head = "", ...more] = this.#decoder.decode(value, { stream: true }).split("\n");
-    this.#pieces.push(head);
-    const rest = more.pop();
-    if (rest === undefined) return [];
-    const lines = [this.#pieces.join(""), ...more];
-    this.#pieces = [rest];
-    return lines.map((line) => (line === "" ? undefined : decodeLine(line)));
+  async next(): Promise<string | undefined> {
+    const { done, value } = await this.#reader.read(new Uint8Array(this.#buffer));
+    if (done || !value) return undefined;
+    const text = this.#decoder.decode(value, { stream: true });
+    this.#buffer = value.buffer as ArrayBuffer;
+    const end = text.lastIndexOf("\n") + 1;
+    if (end === 0) {
+      this.#pieces.push(text);
+      return "";
+    }
+    const lines = this.#pieces.join("") + text.slice(0, end);
+    this.#pieces = [text.slice(end)];
+    return lines;
   }
 
   cancel(reason: unknown): Promise<void> {
@@ -56,8 +53,18 @@ export class FrameReader implements FrameSource {
   }
 }
 
-function decodeLine(line: string): Frame {
-  const space = line.indexOf(" ");
-  const id = Number(line.slice(0, space));
-  return { id: Number.isNaN(id) ? undefined : id, json: line.slice(space + 1) };
+/** Where the last line with an id begins in `lines`; -1 when none has one. */
+export function lastStored(lines: string): number {
+  for (let end = lines.length; end > 0; ) {
+    const start = lines.lastIndexOf("\n", end - 2) + 1;
+    const first = lines.charCodeAt(start);
+    if (first >= 0x30 && first <= 0x39) return start;
+    end = start;
+  }
+  return -1;
+}
+
+/** The JSON of each line that has any. */
+export function jsonOf(lines: string): string[] {
+  return lines.split("\n").flatMap((line) => (line === "" ? [] : [line.slice(line.indexOf(" ") + 1)]));
 }

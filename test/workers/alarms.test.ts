@@ -120,6 +120,7 @@ describe("an index that fails", () => {
     cursor.resume(record);
     await cursor.settled();
     expect(rows).toEqual(["TASK_STATE_WORKING"]);
+    await pause(20);
     expect(alarm()).toBeUndefined();
   });
 

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
-import { encodeEvent, sseBody } from "../../src/bindings/sse.ts";
+import { eventEncoder, sseBody } from "../../src/bindings/sse.ts";
 import { encodeFrame, FrameReader, KEEPALIVE } from "../../src/task/frame.ts";
 import { BINDINGS, exchange, expectRefused, getTask, operate, pause, send, start } from "./bindings.ts";
 import { message, script, sse } from "./client.ts";
@@ -106,30 +106,40 @@ describe("the line is kept open", () => {
   }
 
   test("by a comment, which is no event (S-18)", async () => {
-    expect(encodeEvent(undefined, (json) => `{"wrapped":${json}}`)).toBe(": keepalive\n\n");
-    const response = new Response(
-      `${encodeEvent({ id: 3, json: '{"a":1}' }, (json) => json)}: keepalive\n\n`,
-    );
+    const encode = eventEncoder({ before: '{"wrapped":', after: "}" });
+    expect(encode("\n")).toBe(": keepalive\n\n");
+    const response = new Response(encode('3 {"a":1}\n\n'));
     const events = [];
     for await (const event of sse(response)) events.push(event);
-    expect(events).toEqual([{ id: "3", data: { a: 1 } }]);
+    expect(events).toEqual([{ id: "3", data: { wrapped: { a: 1 } } }]);
   });
 
   test("by a comment between events that are on their way, whole (S-18)", async () => {
     const frames = [encodeFrame(1, { a: "line\nbreak" }), KEEPALIVE, encodeFrame(undefined, { b: 2 })];
-    const bytes = new ReadableStream<Uint8Array>({
-      start(controller) {
+    const bytes = new ReadableStream({
+      type: "bytes",
+      start(controller: ReadableByteStreamController) {
         for (const piece of frames.flatMap((frame) => [frame.slice(0, 3), frame.slice(3)])) {
-          controller.enqueue(piece);
+          if (piece.byteLength > 0) controller.enqueue(piece);
         }
         controller.close();
       },
     });
-    const body = sseBody(new FrameReader(bytes), (json) => `{"r":${json}}`);
+    const body = sseBody(new FrameReader(bytes), { before: '{"r":', after: "}" });
     expect(await new Response(body).text()).toBe(
       'id: 1\ndata: {"r":{"a":"line\\nbreak"}}\n\n: keepalive\n\ndata: {"r":{"b":2}}\n\n',
     );
   });
+
+  test.each(["\u2028", "\u2029", "$&", "$1", "\u2028- {}", "\u20283 {}", "- ", "4 "])(
+    "and %j within an event is no end of it, nor of its envelope (P-30)",
+    (text) => {
+      const lines = [1, undefined].map((id) => new TextDecoder().decode(encodeFrame(id, { text })));
+      const encode = eventEncoder({ before: `{"id":${JSON.stringify(text)},"result":`, after: "}" });
+      const data = `data: ${JSON.stringify({ id: text, result: { text } })}\n\n`;
+      expect(encode(lines.join(""))).toBe(`id: 1\n${data}${data}`);
+    },
+  );
 
   test("every 15 s, and no longer than there are streams (S-18)", async () => {
     await withClock(async (subscribers) => {
