@@ -5,7 +5,14 @@
 import type { Agent } from "../src/agent/define-agent.ts";
 import { Turn } from "../src/agent/turn.ts";
 import type { TurnPort } from "../src/agent/turn-port.ts";
-import { A2AError, type Refusal, type Result, refuse, unwrap } from "../src/protocol/errors.ts";
+import {
+  A2AError,
+  type Reason,
+  type Refusal,
+  type Result,
+  refuse,
+  unwrap,
+} from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
 import { isInterrupted, isTerminal, type Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
@@ -14,6 +21,17 @@ import type { Alarms } from "./alarms.ts";
 import type { Entry, EventLog } from "./event-log.ts";
 
 const HOLD_MS = 30_000;
+
+/** What the edge alone may say of a request; from an agent it is an error like any other. */
+const EDGE_REASONS: ReadonlySet<Reason> = new Set<Reason>([
+  "UNAUTHENTICATED",
+  "PARSE_ERROR",
+  "INVALID_REQUEST",
+  "METHOD_NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "PAYLOAD_TOO_LARGE",
+  "INTERNAL",
+]);
 
 /** Where a turn looks up other tasks of the same owner. */
 export interface TaskLookup {
@@ -129,7 +147,7 @@ export class Runner {
   }
 
   #failure(error: unknown, { task }: TaskRecord, requestId: string): TaskEvent {
-    if (A2AError.is(error)) {
+    if (A2AError.is(error) && !EDGE_REASONS.has(error.reason)) {
       console.error(`task ${task.id}: ${error.message}`, error.fields);
       const { reason, message, fields, metadata } = error;
       return this.#failed(message, { reason, message, fields, metadata });

@@ -23,7 +23,8 @@ export interface ArtifactOptions extends ArtifactInput {
 }
 
 /** The content as a list of parts. */
-export function toParts(content: Content): Part[] {
+export function toParts(content: Content | undefined): Part[] {
+  if (content === undefined) return [];
   const list =
     typeof content === "string" || !Array.isArray(content) ? [content as string | Part] : content;
   return list.map((part) => (typeof part === "string" ? { text: part } : part));

@@ -21,13 +21,30 @@ const ending = endWith(server);
 try {
   await server.ready;
   const url = `http://127.0.0.1:${values.port}`;
-  console.log(`
-Agent card:  ${url}/.well-known/agent-card.json
-
-Say hello:   curl -s ${url}/message:send -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' \\
-               -d '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Ada"}]}}'
-`);
+  // Mistakes in the configuration show with the first request: better now than with the first caller's.
+  const card = await fetch(`${url}/.well-known/agent-card.json`);
+  if (card.ok) console.log(greeting(url, (await card.json()) as Card));
+  else console.error("\nThe agent cannot serve its card: the error above says why.\n");
 } catch (error) {
   console.error(String(error));
 }
 await ending;
+
+interface Card {
+  securitySchemes?: Record<string, { apiKeySecurityScheme?: { name: string } }>;
+}
+
+function greeting(url: string, { securitySchemes = {} }: Card): string {
+  const key = Object.values(securitySchemes)[0]?.apiKeySecurityScheme?.name;
+  const headers = [
+    "Content-Type: application/json",
+    "A2A-Version: 1.0",
+    ...(key ? [`${key}: YOUR-KEY`] : []),
+  ];
+  return `
+Agent card:  ${url}/.well-known/agent-card.json
+
+Say hello:   curl -s ${url}/message:send ${headers.map((header) => `-H '${header}'`).join(" ")} \\
+               -d '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Ada"}]}}'
+`;
+}

@@ -43,9 +43,9 @@ export function apiKey({
     headers: [header],
     listsTasks: true,
     async authenticate(request, env) {
-      const keys = readKeys((env as Record<string, unknown>)[secret], secret);
       const key = request.headers.get(header);
       if (!key) return undefined;
+      const keys = readKeys((env as Record<string, unknown>)[secret], secret);
       const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)));
       // Every hash is compared, in constant time each: how long it takes says nothing of which caller it is.
       let caller: string | undefined;
