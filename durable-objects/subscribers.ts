@@ -33,6 +33,8 @@ interface Subscriber {
 
 export class Subscribers {
   readonly #open = new Set<Subscriber>();
+  /** The frames that were joined last. Frames come in one order, so the first and their number say which they are. */
+  #joined: { first: Uint8Array; count: number; bytes: Uint8Array } | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
 
   get count(): number {
@@ -111,7 +113,7 @@ export class Subscribers {
     subscriber.writing = true;
     try {
       while (subscriber.queue.length > 0) {
-        const bytes = concatenate(subscriber.queue);
+        const bytes = this.#join(subscriber.queue);
         subscriber.queue = [];
         await subscriber.writer.write(bytes);
         subscriber.backlog -= bytes.byteLength;
@@ -122,6 +124,16 @@ export class Subscribers {
       // The reader left, or was dropped.
       this.#forget(subscriber);
     }
+  }
+
+  /** The frames as one; readers that are in step share it. */
+  #join(frames: readonly Uint8Array[]): Uint8Array {
+    const [first] = frames;
+    if (!first || frames.length === 1) return first ?? new Uint8Array();
+    if (this.#joined?.first !== first || this.#joined.count !== frames.length) {
+      this.#joined = { first, count: frames.length, bytes: concatenate(frames) };
+    }
+    return this.#joined.bytes;
   }
 
   #close(subscriber: Subscriber): void {
@@ -138,14 +150,17 @@ export class Subscribers {
   #forget(subscriber: Subscriber): void {
     this.#open.delete(subscriber);
     if (this.#open.size > 0) return;
+    this.#joined = undefined;
     if (this.#heartbeat) clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
   }
 
   #beat(): void {
+    // A copy: frames are told apart by what they are, not by what they say.
+    const beat = KEEPALIVE.slice();
     for (const subscriber of this.#open) {
       if (Date.now() - subscriber.openedAt > MAX_AGE_MS) this.#close(subscriber);
-      else this.#write(subscriber, KEEPALIVE);
+      else this.#write(subscriber, beat);
     }
   }
 }
@@ -184,9 +199,7 @@ function eventFrame(
   return response && encodeFrame(seq, response);
 }
 
-function concatenate([first, ...more]: readonly Uint8Array[]): Uint8Array {
-  if (!first || more.length === 0) return first ?? new Uint8Array();
-  const parts = [first, ...more];
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const part of parts) {

@@ -23,15 +23,22 @@ export function sseBody(frames: FrameSource, envelope: Envelope): ReadableStream
   });
 }
 
-/** Turns lines of frames into events: all of them in one go, since a burst to many readers is mostly this. Pure. */
+/** Turns lines of frames into events. Pure. */
 export function eventEncoder({ before, after }: Envelope): (lines: string) => string {
-  // Only `\n` ends a line here: `^` and `.` would stop at U+2028 too. `$` means something in a replacement.
-  const [head, tail] = [before, after].map((text) => text.replaceAll("$", "$$$$"));
-  return (lines) =>
-    lines
-      .replace(/(?<![^\n])\n/g, ": keepalive\n\n")
-      .replace(/(?<![^\n])- ([^\n]*)\n/g, `data: ${head}$1${tail}\n\n`)
-      .replace(/(?<![^\n])(\d+) ([^\n]*)\n/g, `id: $1\ndata: ${head}$2${tail}\n\n`);
+  return (lines) => {
+    let events = "";
+    // The last piece is what stands behind the last line break: nothing.
+    for (const line of lines.split("\n").slice(0, -1)) {
+      if (line === "") {
+        events += ": keepalive\n\n";
+        continue;
+      }
+      const space = line.indexOf(" ");
+      const id = line.startsWith("-") ? "" : `id: ${line.slice(0, space)}\n`;
+      events += `${id}data: ${before}${line.slice(space + 1)}${after}\n\n`;
+    }
+    return events;
+  };
 }
 
 export const SSE_HEADERS = {
