@@ -56,7 +56,8 @@ export class FrameReader implements FrameSource {
 /** Where the last line with an id begins in `lines`; -1 when none has one. */
 export function lastStored(lines: string): number {
   for (let end = lines.length; end > 0; ) {
-    const start = lines.lastIndexOf("\n", end - 2) + 1;
+    // `lastIndexOf` takes a negative start for 0, where a keepalive is a line break itself.
+    const start = end < 2 ? 0 : lines.lastIndexOf("\n", end - 2) + 1;
     const first = lines.charCodeAt(start);
     if (first >= 0x30 && first <= 0x39) return start;
     end = start;
