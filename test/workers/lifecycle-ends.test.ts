@@ -109,7 +109,7 @@ describe.each(BINDINGS)("over %s", (binding) => {
     expect(await getTask(binding, id, PATIENT)).toEqual(value);
   });
 
-  test("a cancel by another client ends the stream as CANCELED at once (T-17)", async () => {
+  test("a cancel by another client ends the stream as CANCELED at once (T-17, D-21)", async () => {
     const parts = script({ do: "working", text: "begun" }, { do: "sleep", ms: 10_000 });
     const stream = await open(binding, "SendStreamingMessage", { message: message(parts) }, PLAIN);
     const { id = "" } = (await stream.next())?.event.task ?? {};

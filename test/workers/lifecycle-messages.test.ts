@@ -107,7 +107,7 @@ describe.each(BINDINGS)("over %s", (binding) => {
     });
   });
 
-  test("a task that was answered immediately completes by itself, and GetTask says so (T-08)", async () => {
+  test("a task that was answered immediately completes by itself, and GetTask says so (T-08, D-10)", async () => {
     const { id, status } = await start(
       binding,
       script({ do: "sleep", ms: 50 }, { do: "artifact", parts: [{ text: "made" }] }),

@@ -208,7 +208,7 @@ describe("the streams of a task", () => {
     expect(bodies.left).toBe(0);
   });
 
-  test("a thousand streams that were opened and dropped leave no listener behind", async () => {
+  test("a thousand streams that were opened and dropped leave no listener behind (D-09)", async () => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     const counts = await runInDurableObject(stub, async (_, { storage }) => {
       const subscribers = new Subscribers();

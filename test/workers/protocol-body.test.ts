@@ -165,7 +165,7 @@ describe.each(BINDINGS)("over %s, the size of a body", (binding) => {
     expect(await taskOf(binding, await json(body))).toHaveProperty("id");
   });
 
-  test("of a byte more is HTTP 413", async () => {
+  test("of a byte more is HTTP 413 (D-20)", async () => {
     expect(await wire(json(sized(MEBIBYTE + 1)))).toEqual(unread(binding, "PAYLOAD_TOO_LARGE"));
   });
 
@@ -174,11 +174,11 @@ describe.each(BINDINGS)("over %s, the size of a body", (binding) => {
     expect(await wire(json(body))).toEqual(unread(binding, "PAYLOAD_TOO_LARGE"));
   });
 
-  test("of 1 MiB is taken without a declared length", async () => {
+  test("of 1 MiB is taken without a declared length (D-20)", async () => {
     expect(await taskOf(binding, await json(streamed(sized(MEBIBYTE))))).toHaveProperty("id");
   });
 
-  test("of a byte more is HTTP 413 without a declared length", async () => {
+  test("of a byte more is HTTP 413 without a declared length (D-20)", async () => {
     const answer = await wire(json(streamed(sized(MEBIBYTE + 1))));
     expect(answer).toEqual(unread(binding, "PAYLOAD_TOO_LARGE"));
   });

@@ -114,7 +114,7 @@ describe("the line is kept open", () => {
     expect(events).toEqual([{ id: "3", data: { wrapped: { a: 1 } } }]);
   });
 
-  test("by a comment between events that are on their way, whole (S-18)", async () => {
+  test("by a comment between events that are on their way, whole (S-18, S-19)", async () => {
     const frames = [encodeFrame(1, { a: "line\nbreak" }), KEEPALIVE, encodeFrame(undefined, { b: 2 })];
     const bytes = new ReadableStream({
       type: "bytes",
@@ -141,7 +141,7 @@ describe("the line is kept open", () => {
     },
   );
 
-  test("every 15 s, and no longer than there are streams (S-18)", async () => {
+  test("every 15 s, and no longer than there are streams (S-18, D-11)", async () => {
     await withClock(async (subscribers) => {
       const reader = subscribers.open([], "terminal").getReader();
       const other = subscribers.open([], "terminal").getReader();
