@@ -6,6 +6,7 @@ import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
 import type { Step } from "../lab/script.ts";
+import { narrow } from "./agents.ts";
 import { BINDINGS, expectRefused, getTask, operate, reached, send, start } from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { open } from "./event-stream.ts";
@@ -145,6 +146,33 @@ describe("what an agent may publish", () => {
     const done = await send("rest", script({ do: "complete" }), { taskId: id }, NARROW);
     expect(done.status.state).toBe("TASK_STATE_COMPLETED");
   });
+});
+
+describe("the limit of an event and of a task", () => {
+  /** Whether a log with this limit takes an artifact whose event has so many characters more than the limit leaves. */
+  function takes(limit: "event" | "task", over: 0 | 1): Promise<boolean> {
+    const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
+    return runInDurableObject(stub, (_, { storage }) => {
+      const agent = { ...narrow, limits: { ...narrow.limits, event: 5_000, task: 5_000 } };
+      if (limit === "event") agent.limits.task = 50_000;
+      const log = new EventLog(storage, new Map([["script", agent]]), () => {});
+      log.append(birth());
+      const [stored] = storage.sql.exec<{ length: number }>(
+        "SELECT sum(length(body)) AS length FROM event",
+      );
+      const room = 5_000 - (limit === "task" ? (stored?.length ?? 0) : 0);
+      const empty = JSON.stringify(artifact("a", "")).length;
+      return log.append([artifact("a", "x".repeat(room - empty + over))]).ok;
+    });
+  }
+
+  test.each(["event", "task"] as const)(
+    "is exact: a %s of just as many characters is taken, one more is not",
+    async (limit) => {
+      expect(await takes(limit, 0)).toBe(true);
+      expect(await takes(limit, 1)).toBe(false);
+    },
+  );
 });
 
 describe("the streams of a task", () => {
