@@ -5,6 +5,7 @@
  */
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
+import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
@@ -56,6 +57,21 @@ export class IndexCursor {
     if (timer) clearTimeout(timer);
   }
 
+  /** Takes the task out of the index; rejects when the index does not answer. */
+  async remove({
+    agentId,
+    owner,
+    taskId,
+  }: {
+    agentId: string;
+    owner: string;
+    taskId: string;
+  }): Promise<void> {
+    this.#latest = undefined;
+    await this.#inFlight;
+    if (this.#agents.get(agentId)?.definition.auth.listsTasks) await this.#index(owner).remove(taskId);
+  }
+
   #mark(record: TaskRecord): void {
     if (!this.#agents.get(record.agentId)?.definition.auth.listsTasks) return;
     this.#known = true;
@@ -74,8 +90,10 @@ export class IndexCursor {
       });
       this.#hurry = undefined;
     }
+    let ended = false;
     while (this.#latest) {
       const record = this.#latest;
+      ended = isTerminal(record.task.status.state);
       this.#latest = undefined;
       try {
         await this.#index(record.owner).put(indexRow(record));
@@ -87,7 +105,10 @@ export class IndexCursor {
       }
     }
     this.#inFlight = undefined;
-    if (!this.#latest) this.#alarms.set("index", undefined);
+    if (this.#latest) return;
+    this.#alarms.set("index", undefined);
+    // A task that waits is not woken in vain. One that has ended is, once: another row now costs more than that.
+    if (!ended) this.#alarms.settle();
   }
 }
 

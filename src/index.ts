@@ -10,10 +10,15 @@ export {
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
+export type { Authorization } from "./agent/durable-calls.ts";
+export type { Duration } from "./agent/duration.ts";
 export type { Limits } from "./agent/limits.ts";
+export { AnswerTimeoutError, NonRetryableError } from "./agent/remembered.ts";
+export type { StepContext, StepOptions, StepWork } from "./agent/step.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey, open } from "./edge/auth.ts";
 export type { Bindings } from "./env.ts";
+export { deleteTask, deleteTasksOf, type OwnerName, resumeTask } from "./operator.ts";
 export type { Caller } from "./protocol/caller.ts";
 export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";
 export { A2AError, type Reason } from "./protocol/errors.ts";

@@ -6,7 +6,8 @@ import { A2AError, parse } from "../protocol/errors.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
-import { type Limits, LimitsSchema } from "./limits.ts";
+import type { Duration } from "./duration.ts";
+import { type CheckedLimits, duration, type Limits, LimitsSchema } from "./limits.ts";
 import type { Turn, TurnResult } from "./turn.ts";
 
 /** What only the developer of an agent can say about it. */
@@ -22,7 +23,10 @@ export interface AgentDefinition<Env = unknown> {
   auth: AuthScheme;
   /** The agent's work on one user message; what it returns ends the turn. */
   run(turn: Turn<Env>): TurnResult | Promise<TurnResult>;
-  /** Called after a client canceled the task, for clean-up; it can change nothing of the task. */
+  /**
+   * Called after a client canceled the task, for clean-up. It is a turn of its own, with the message of the last one: its
+   * steps and sleeps are durable, `turn.recall` tells what the turn had done, and nothing it publishes changes the task.
+   */
   onCancel?(turn: Turn<Env>): void | Promise<void>;
   /** Media types the agent reads; `*` stands for any type or subtype. Default: text/plain. */
   inputModes?: string[];
@@ -36,6 +40,13 @@ export interface AgentDefinition<Env = unknown> {
   push?: PushOptions;
   /** Bounds other than the defaults. */
   limits?: Partial<Limits>;
+  /** How long a task is kept after its end; then everything of it is gone. Default: 30 days. */
+  retention?: Duration;
+  /**
+   * `"messageId"`: a message without `Idempotency-Key` has its messageId for one. Default: off, because clients reuse
+   * messageIds.
+   */
+  idempotency?: "messageId";
   /** Protocol extensions the agent declares (§4.6); a required one is enforced. */
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
@@ -72,7 +83,9 @@ export interface Agent {
   readonly replies: boolean;
   readonly push: Required<PushOptions> | undefined;
   readonly extensions: readonly AgentExtension[];
-  readonly limits: Limits;
+  readonly limits: CheckedLimits;
+  /** ms. */
+  readonly retention: number;
 }
 
 const mediaTypes = requiredList(
@@ -104,6 +117,8 @@ const Definition = message({
   }).optional(),
   extensions: z.array(AgentExtension).default([]),
   limits: z.preprocess((given) => given ?? {}, LimitsSchema),
+  retention: duration("30 days"),
+  idempotency: z.literal("messageId").optional(),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),
@@ -130,6 +145,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       push: checked.push,
       extensions: checked.extensions,
       limits: checked.limits,
+      retention: checked.retention,
     };
   } catch (error) {
     if (!A2AError.is(error)) throw error;

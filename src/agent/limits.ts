@@ -1,6 +1,7 @@
 /** The bounds of what callers may send and agents may publish. */
 import * as z from "zod";
 import { message } from "../protocol/proto-json.ts";
+import { type Duration, toMs } from "./duration.ts";
 
 const MIB = 1024 * 1024;
 
@@ -24,7 +25,21 @@ export interface Limits {
   task: number;
   /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
   streams: number;
+  /** How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. */
+  taskDeadline: Duration;
+  /**
+   * How often a turn that was cut off runs again without getting anywhere, and for how long. Default: 5 times and
+   * 15 minutes. When both are used up the task FAILS: a few resets in a row, as in a deploy, fail nothing.
+   */
+  restarts: number;
+  stalled: Duration;
 }
+
+/** The limits of an agent, with durations in ms. */
+export type CheckedLimits = Omit<Limits, "taskDeadline" | "stalled"> & {
+  taskDeadline: number;
+  stalled: number;
+};
 
 const DEFAULTS: Limits = {
   bodyBytes: MIB,
@@ -36,9 +51,20 @@ const DEFAULTS: Limits = {
   event: MIB,
   task: 64 * MIB,
   streams: 1_000,
+  taskDeadline: "7 days",
+  restarts: 5,
+  stalled: "15 minutes",
 };
 
 const positive = (fallback: number) => z.int().min(1).default(fallback);
+
+/** A duration, read as ms. */
+export function duration(fallback: Duration) {
+  return z
+    .custom<Duration>((value) => toMs(value) !== undefined, 'must be ms or words such as "3 days"')
+    .default(fallback)
+    .transform((value) => toMs(value) ?? 0);
+}
 
 export const LimitsSchema = message({
   bodyBytes: positive(DEFAULTS.bodyBytes),
@@ -50,4 +76,7 @@ export const LimitsSchema = message({
   event: positive(DEFAULTS.event),
   task: positive(DEFAULTS.task),
   streams: positive(DEFAULTS.streams),
+  taskDeadline: duration(DEFAULTS.taskDeadline),
+  restarts: positive(DEFAULTS.restarts),
+  stalled: duration(DEFAULTS.stalled),
 });

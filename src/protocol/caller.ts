@@ -12,9 +12,14 @@ export interface Caller {
   readonly requestId: string;
   /** Seq of the last event the caller saw of a stream (`Last-Event-ID`). */
   readonly lastEventId?: number;
+  /** `Idempotency-Key` of the request. */
+  readonly idempotencyKey?: string;
 }
 
 /** The owner of what a caller makes, as one string: agent, tenant, scheme and subject (§13.1). */
-export function ownerOf(agentId: string, caller: Caller): string {
+export function ownerOf(
+  agentId: string,
+  caller: Pick<Caller, "tenant" | "scheme" | "principal">,
+): string {
   return JSON.stringify([agentId, caller.tenant, caller.scheme, caller.principal]);
 }

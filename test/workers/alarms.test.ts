@@ -90,7 +90,12 @@ describe("an index that fails", () => {
         alarm = undefined;
       },
     };
-    const index = { put, list: async () => ({ rows: [], more: false, total: 0 }) };
+    const index = {
+      put,
+      list: async () => ({ rows: [], more: false, total: 0 }),
+      remove: async () => {},
+      deleteAll: async () => 0,
+    };
     const agents = new Map([[listed.id, listed]]);
     return { cursor: new IndexCursor(() => index, new Alarms(clock), agents), alarm: () => alarm };
   }
