@@ -16,6 +16,8 @@ import { metered } from "./meter.ts";
 
 const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer, careless];
 
+export { ExecutionCounter } from "../lab/counter.ts";
+
 const objects = durableObjects(script, ...agents);
 export const TaskObject = metered("TaskObject", objects.TaskObject);
 export const TaskIndex = metered("TaskIndex", objects.TaskIndex);
