@@ -149,10 +149,13 @@ export class Runner {
     return Number.isFinite(next) ? next : undefined;
   }
 
+  /** A task has so long after its client's last message, and a clean-up after the cancel. */
   #deadline(record: TaskRecord | undefined): number | undefined {
     const limits = record && this.#agent(record)?.limits;
-    if (!limits || isTerminal(record.task.status.state)) return undefined;
-    return Date.parse(record.heardAt) + limits.taskDeadline;
+    if (!limits) return undefined;
+    const { state, timestamp = "" } = record.task.status;
+    if (isTerminal(state) && !record.turn) return undefined;
+    return Date.parse(record.turn?.cleanup ? timestamp : record.heardAt) + limits.taskDeadline;
   }
 
   #expire(): void {
@@ -160,9 +163,13 @@ export class Runner {
     const { record } = log;
     if (!record) return;
     const allowed = inWords(this.#agent(record)?.limits.taskDeadline ?? 0);
-    log.append([failed(record, `The task was not done within ${allowed} of the last message`)], {
-      always: true,
-    });
+    if (record.turn?.cleanup) {
+      console.error(`task ${record.task.id}: its clean-up was not done within ${allowed}`);
+      log.append([{ kind: "turn-ended" }]);
+    } else {
+      const why = `The task was not done within ${allowed} of the last message`;
+      log.append([failed(record, why)], { always: true });
+    }
     this.stop("the deadline of the task has passed");
   }
 

@@ -25,7 +25,10 @@ export interface Limits {
   task: number;
   /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
   streams: number;
-  /** How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. */
+  /**
+   * How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. The
+   * clean-up of a canceled task may take as long again.
+   */
   taskDeadline: Duration;
   /**
    * How often a turn that was cut off runs again without getting anywhere, and for how long. Default: 5 times and

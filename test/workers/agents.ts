@@ -176,3 +176,62 @@ export const careless = defineAgent({
     return turn.publish({ statusUpdate: { status: { state: "TASK_STATE_INPUT_REQUIRED" } } });
   },
 });
+
+/** A task may take 200 ms after its client's last message. */
+export const hasty = defineAgent({
+  ...scripted,
+  id: "hasty",
+  name: "Hasty",
+  auth: apiKey(),
+  push: { allow: ["example.com"] },
+  limits: { taskDeadline: 200 },
+});
+
+/** Its tasks are kept for 100 ms after their end. */
+export const fleeting = defineAgent({
+  ...scripted,
+  id: "fleeting",
+  name: "Fleeting",
+  auth: apiKey(),
+  replies: true,
+  push: { allow: ["example.com"] },
+  retention: 100,
+});
+
+/** A message without an Idempotency-Key has its messageId for one. */
+export const unique = defineAgent({
+  ...scripted,
+  id: "unique",
+  name: "Unique",
+  auth: apiKey(),
+  idempotency: "messageId",
+});
+
+/** The same for callers without a name. */
+export const uniqueOpen = defineAgent({
+  ...scripted,
+  id: "unique-open",
+  name: "Unique for anybody",
+  auth: open(),
+  idempotency: "messageId",
+});
+
+/**
+ * `patient` with a deadline of 200 ms. Of what its turn saw, `witnessed` tells; the clean-up of a text with "hang" never
+ * ends.
+ */
+export const stubborn = defineAgent({
+  ...patient.definition,
+  id: "stubborn",
+  name: "Stubborn",
+  auth: apiKey(),
+  limits: { taskDeadline: 200 },
+  async onCancel(turn) {
+    const saw = witnessed.get(turn.task.id);
+    saw?.push("onCancel");
+    turn.signal.addEventListener("abort", () => {
+      saw?.push("abort of onCancel");
+    });
+    if (turn.text.includes("hang")) await new Promise(() => {});
+  },
+});

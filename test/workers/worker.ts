@@ -2,6 +2,8 @@
 import { durableObjects, worker } from "durable-a2a";
 import {
   careless,
+  fleeting,
+  hasty,
   keyed,
   mirror,
   narrow,
@@ -11,10 +13,28 @@ import {
   still,
   streamer,
   strict,
+  stubborn,
+  unique,
+  uniqueOpen,
 } from "./agents.ts";
 import { metered } from "./meter.ts";
 
-const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer, careless];
+const agents = [
+  plain,
+  still,
+  strict,
+  stubborn,
+  keyed,
+  mirror,
+  narrow,
+  patient,
+  streamer,
+  careless,
+  hasty,
+  fleeting,
+  unique,
+  uniqueOpen,
+];
 
 export { ExecutionCounter } from "../lab/counter.ts";
 
