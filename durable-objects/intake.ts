@@ -63,7 +63,8 @@ export class Intake {
 
   /** What became of the message with this key, when it came before. */
   #before({ owner, message }: SendInput, idempotency: Idempotency): Result<Taken> | undefined {
-    const remnant = this.#remains.value;
+    // A message to a task finds it gone, key or not.
+    const remnant = message.taskId === undefined ? this.#remains.value : undefined;
     if (remnant?.kind === "tombstone") {
       return refuse("TASK_NOT_FOUND", {
         message: "The task that was made with this Idempotency-Key has been deleted",

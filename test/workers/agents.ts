@@ -225,6 +225,7 @@ export const stubborn = defineAgent({
   id: "stubborn",
   name: "Stubborn",
   auth: apiKey(),
+  push: { allow: ["example.com"] },
   limits: { taskDeadline: 200 },
   async onCancel(turn) {
     const saw = witnessed.get(turn.task.id);

@@ -1,24 +1,16 @@
 /** `limits.taskDeadline`: how long a task may go on after its client's last message. */
-import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
 import type { Task } from "durable-a2a";
 import { describe, expect, test, vi } from "vitest";
 import { witnessed } from "./agents.ts";
 import { BINDINGS, expectRefused, getTask, operate, pause, reached, send, start } from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { open, statesOf } from "./event-stream.ts";
+import { alarmOf, stubOf } from "./kept.ts";
 
 const HASTY = { agent: "hasty", headers: { "X-API-Key": "alice-key" } };
 const STUBBORN = { ...HASTY, agent: "stubborn" };
 const DEADLINE_MS = 200;
-
-function stubOf(id: string): DurableObjectStub {
-  return env.TASK_OBJECT.get(env.TASK_OBJECT.idFromString(id));
-}
-
-function alarmOf(id: string): Promise<number | null> {
-  return runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
-}
 
 function expectOverdue({ status }: Task): void {
   expect(status.state).toBe("TASK_STATE_FAILED");

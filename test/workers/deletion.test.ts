@@ -1,0 +1,148 @@
+/** How the operator deletes tasks (CASES.md, D-15). */
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { deleteTask, deleteTasksOf } from "durable-a2a";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { witnessed } from "./agents.ts";
+import { BINDINGS, getTask, operate, pause, send, start } from "./bindings.ts";
+import { type CallOptions, script } from "./client.ts";
+import { open, statesOf } from "./event-stream.ts";
+import { alarmOf, expectUnknown, gone, indexOf, listedIn, tablesOf } from "./kept.ts";
+
+const FLEETING = { agent: "fleeting", headers: { "X-API-Key": "alice-key" } };
+const KEYED = { agent: "keyed", headers: { "X-API-Key": "alice-key" } };
+const STUBBORN = { agent: "stubborn", headers: { "X-API-Key": "alice-key" } };
+const HOOK = { id: "hook", url: "https://example.com/hook" };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe.each(BINDINGS)("deleteTask (%s)", (binding) => {
+  test("deletes a task that has ended: all of it is gone at once", async () => {
+    const { id } = await send(binding, "hi", {}, KEYED);
+    expect(await listedIn(indexOf("keyed"))).toContain(id);
+    expect(await deleteTask(env, id)).toBe(true);
+    await gone(id);
+    await expectUnknown(binding, id, KEYED);
+    expect(await listedIn(indexOf("keyed"))).not.toContain(id);
+  });
+
+  test("deletes a task that waits, with its webhooks, and closes its streams", async () => {
+    const { id } = await send(binding, script({ do: "input" }), {}, KEYED);
+    await operate(binding, "CreateTaskPushNotificationConfig", { taskId: id, ...HOOK }, KEYED);
+    const stream = await open(binding, "SubscribeToTask", { id }, KEYED);
+    await stream.next();
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(statesOf(await stream.rest())).toEqual(["TASK_STATE_CANCELED"]);
+    await gone(id);
+    await expectUnknown(binding, id, KEYED);
+    expect(await listedIn(indexOf("keyed"))).not.toContain(id);
+  });
+
+  test.each([
+    ["sleeps", { do: "durableSleep", name: "s", ms: 60_000 }],
+    ["is in a step", { do: "step", name: "s", ms: 400, result: 1 }],
+    ["is in a stream", { do: "chunks", count: 200, everyMs: 5, text: "x" }],
+  ] as const)("deletes a task whose turn %s, and nothing comes back", async (_, step) => {
+    const { id } = await start(
+      binding,
+      script(step, { do: "artifact", parts: [{ text: "late" }] }),
+      {},
+      KEYED,
+    );
+    await pause(100);
+    expect(await deleteTask(env, id)).toBe(true);
+    await gone(id);
+    await pause(450);
+    expect(await tablesOf(id)).toEqual({});
+    expect(await alarmOf(id)).toBeNull();
+    expect(await listedIn(indexOf("keyed"))).not.toContain(id);
+  });
+
+  test("deletes a task whose object was cut off in the middle of its turn", async () => {
+    const { id } = await start(
+      binding,
+      script({ do: "working" }, { do: "sleep", ms: 5_000 }),
+      {},
+      KEYED,
+    );
+    await abortAllDurableObjects();
+    expect(await deleteTask(env, id)).toBe(true);
+    await gone(id);
+    await expectUnknown(binding, id, KEYED);
+  });
+
+  test("deletes a canceled task in the middle of its clean-up", async () => {
+    const { id } = await start(binding, "100 hang", {}, STUBBORN);
+    await operate(binding, "CancelTask", { id }, STUBBORN);
+    expect(witnessed.get(id)?.at(-1)).toBe("onCancel");
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(witnessed.get(id)?.at(-1)).toBe("abort of onCancel");
+    await gone(id);
+  });
+});
+
+describe("deleteTask", () => {
+  test("gives false for a task that is unknown, deleted already, or no id at all", async () => {
+    const { id } = await send("rest", "hi", {}, KEYED);
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(await deleteTask(env, id)).toBe(false);
+    const random = env.TASK_OBJECT.newUniqueId().toString();
+    expect(await deleteTask(env, random)).toBe(false);
+    expect(await tablesOf(random)).toEqual({});
+    for (const text of ["", "nope", id.toUpperCase()]) expect(await deleteTask(env, text)).toBe(false);
+  });
+
+  test("asked twice at once deletes once", async () => {
+    const { id } = await send("rest", script({ do: "input" }), {}, KEYED);
+    const answers = await Promise.all([deleteTask(env, id), deleteTask(env, id)]);
+    expect(answers.sort()).toEqual([false, true]);
+    await gone(id);
+  });
+});
+
+describe("deleteTasksOf", () => {
+  const ALICE = { agent: "fleeting", scheme: "apiKey", principal: "alice" };
+
+  test("deletes all tasks of the owner, also more than 40, and no others", async () => {
+    const make = async (as: CallOptions) => (await send("rest", script({ do: "input" }), {}, as)).id;
+    const ids = await Promise.all(Array.from({ length: 95 }, () => make(FLEETING)));
+    const bobs = await make({ ...FLEETING, headers: { "X-API-Key": "bob-key" } });
+    const elsewhere = await make(KEYED);
+    const before = (await listedIn(indexOf("fleeting"))).length;
+    expect(before).toBeGreaterThanOrEqual(95);
+    expect(await deleteTasksOf(env, ALICE)).toBe(before);
+    expect(await listedIn(indexOf("fleeting"))).toEqual([]);
+    const { value } = await operate("rest", "ListTasks", {}, FLEETING);
+    expect(value).toMatchObject({ tasks: [], totalSize: 0 });
+    const newer = await make(FLEETING);
+    await vi.waitFor(
+      async () => {
+        const doomed = await runInDurableObject(indexOf("fleeting"), (_, { storage: { sql } }) =>
+          sql.exec("SELECT name FROM sqlite_master WHERE name = 'doomed'").toArray().length === 0
+            ? []
+            : sql.exec("SELECT id FROM doomed").toArray(),
+        );
+        expect(doomed).toEqual([]);
+      },
+      { timeout: 8_000 },
+    );
+    const left = await Promise.all(ids.map(async (id) => Object.keys(await tablesOf(id))));
+    expect(left.flat()).toEqual([]);
+    expect(await listedIn(indexOf("fleeting"))).toEqual([newer]);
+    const kept: [string, CallOptions][] = [
+      [newer, FLEETING],
+      [bobs, { ...FLEETING, headers: { "X-API-Key": "bob-key" } }],
+      [elsewhere, KEYED],
+    ];
+    for (const [id, as] of kept) expect((await getTask("rest", id, as)).id).toBe(id);
+    expect(await deleteTasksOf(env, ALICE)).toBe(1);
+  });
+
+  test("gives 0 for an owner without tasks, and makes nothing", async () => {
+    const owner = { agent: "keyed", scheme: "apiKey", principal: "nobody" };
+    expect(await deleteTasksOf(env, owner)).toBe(0);
+    expect(await deleteTasksOf(env, { ...owner, tenant: "t" })).toBe(0);
+  });
+});

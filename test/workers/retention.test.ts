@@ -1,0 +1,164 @@
+/** How the data of a task end: `retention` after its end, or by the operator's word (CASES.md, D-13, D-15). */
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { deleteTask, type Task } from "durable-a2a";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { BINDINGS, getTask, operate, pause, reached, send, start } from "./bindings.ts";
+import { message, script } from "./client.ts";
+import { alarmOf, expectUnknown, gone, indexOf, listedIn, stubOf, tablesOf } from "./kept.ts";
+
+const FLEETING = { agent: "fleeting", headers: { "X-API-Key": "alice-key" } };
+const KEYED = { agent: "keyed", headers: { "X-API-Key": "alice-key" } };
+const HOOK = { id: "hook", url: "https://example.com/hook" };
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+type Options = { agent: string; headers: Record<string, string> };
+
+function withKey(options: Options, key: string = crypto.randomUUID()): Options {
+  return { ...options, headers: { ...options.headers, "Idempotency-Key": key } };
+}
+
+/** Puts a failure in the place of a method of every index, until the test ends. */
+async function breakIndex(index: DurableObjectStub, method: "put" | "remove") {
+  const prototype = await runInDurableObject(index, (object) => Object.getPrototypeOf(object));
+  return vi.spyOn(prototype, method).mockRejectedValue(new Error("the index is away"));
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe.each(BINDINGS)("retention (%s)", (binding) => {
+  test.each(["complete", "fail", "reject"] as const)(
+    "after it a task that ended by %s is gone: operations, storage, alarm and list know nothing (D-13)",
+    async (end) => {
+      const { id } = await send(binding, script({ do: "chunks", count: 3 }, { do: end }), {}, FLEETING);
+      await gone(id);
+      await expectUnknown(binding, id, FLEETING);
+      expect(await listedIn(indexOf("fleeting"))).not.toContain(id);
+      expect(await tablesOf(id)).toEqual({});
+    },
+  );
+
+  test("a canceled task and its webhooks are gone after it", async () => {
+    const { id } = await send(binding, script({ do: "input" }), {}, FLEETING);
+    const put = { taskId: id, ...HOOK };
+    expect(
+      (await operate(binding, "CreateTaskPushNotificationConfig", put, FLEETING)).value,
+    ).toMatchObject(HOOK);
+    expect(Object.keys(await tablesOf(id)).sort()).toEqual(["event", "push"]);
+    await operate(binding, "CancelTask", { id }, FLEETING);
+    await gone(id);
+    await expectUnknown(binding, id, FLEETING);
+  });
+
+  test("a task that has not ended is kept, however long it waits", async () => {
+    const task = await send(binding, script({ do: "input" }), {}, FLEETING);
+    await pause(300);
+    await runDurableObjectAlarm(stubOf(task.id));
+    expect(await getTask(binding, task.id, FLEETING)).toEqual(task);
+  });
+
+  test("it counts from the end, and what is read meanwhile does not move it", async () => {
+    const { id } = await send(binding, script({ do: "complete" }), {}, KEYED);
+    for (let reads = 0; reads < 3; reads++) await getTask(binding, id, KEYED);
+    await runDurableObjectAlarm(stubOf(id));
+    const task = await getTask(binding, id, KEYED);
+    const ended = Date.parse(task.status.timestamp ?? "");
+    expect(await alarmOf(id)).toBe(ended + 30 * DAY_MS);
+  });
+});
+
+describe("what remains of a task that was made with an Idempotency-Key", () => {
+  test("is a tombstone without a word of the task, and that is gone after 30 days", async () => {
+    const as = withKey(FLEETING);
+    const asked = { message: message("a secret") };
+    const { value } = await operate("rest", "SendMessage", asked, as);
+    const { id } = (value?.task ?? {}) as Task;
+    await vi.waitFor(async () => {
+      expect((await tablesOf(id)).remains).toMatchObject([
+        { body: expect.stringMatching(/"listed":false/) },
+      ]);
+    });
+    const tables = await tablesOf(id);
+    expect(Object.keys(tables)).toEqual(["remains"]);
+    expect(JSON.stringify(tables)).not.toContain("secret");
+    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
+    expect(await listedIn(indexOf("fleeting"))).not.toContain(id);
+
+    // An alarm before its time leaves it.
+    await abortAllDurableObjects();
+    await runDurableObjectAlarm(stubOf(id));
+    expect(await tablesOf(id)).toEqual(tables);
+    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
+
+    await passUntil(id);
+    expect(await tablesOf(id)).toEqual({});
+    expect(await alarmOf(id)).toBeNull();
+    // The key is as good as new.
+    const again = await operate("rest", "SendMessage", asked, as);
+    expect(again.value).toMatchObject({ task: { id, status: { state: "TASK_STATE_COMPLETED" } } });
+  });
+
+  test("is nothing, when only a later message had a key", async () => {
+    const { id } = await send("rest", script({ do: "input" }), {}, FLEETING);
+    await send("rest", script({ do: "complete" }), { taskId: id }, withKey(FLEETING));
+    await gone(id);
+  });
+
+  test("is not to be seen by anybody: all but its own key is answered like an id that was never given", async () => {
+    const as = withKey(KEYED);
+    const { id } = await send("rest", "hi", {}, as);
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+    for (const binding of BINDINGS) {
+      await expectUnknown(binding, id, KEYED);
+      await expectUnknown(binding, id, as);
+      await expectUnknown(binding, id, withKey(KEYED));
+      await expectUnknown(binding, id, withKey({ ...KEYED, headers: { "X-API-Key": "bob-key" } }));
+    }
+  });
+});
+
+/** Makes what remains in the object as old as it may be, and lets its alarm go off. */
+async function passUntil(id: string): Promise<void> {
+  await runInDurableObject(stubOf(id), (_, { storage: { sql } }) => {
+    sql.exec("UPDATE remains SET body = json_set(body, '$.until', ?)", Date.now() - 1);
+  });
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(stubOf(id));
+}
+
+describe("an index that fails while a task is deleted (D-15)", () => {
+  test("is asked again by the alarm; the task is gone meanwhile, and nothing comes back", async () => {
+    const { id } = await send("rest", "hi", {}, KEYED);
+    const broken = await breakIndex(indexOf("keyed"), "remove");
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(broken).toHaveBeenCalledTimes(1);
+    await expectUnknown("rest", id, KEYED);
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+    const alarm = (await alarmOf(id)) ?? 0;
+    expect(alarm - Date.now()).toBeGreaterThan(20_000);
+    expect(alarm - Date.now()).toBeLessThanOrEqual(60_000);
+    expect(await listedIn(indexOf("keyed"))).toContain(id);
+
+    await runDurableObjectAlarm(stubOf(id));
+    expect(broken).toHaveBeenCalledTimes(2);
+    await expectUnknown("rest", id, KEYED);
+
+    // The deletion goes on in another incarnation of the object.
+    broken.mockRestore();
+    await abortAllDurableObjects();
+    await runDurableObjectAlarm(stubOf(id));
+    await gone(id);
+    expect(await listedIn(indexOf("keyed"))).not.toContain(id);
+    await expectUnknown("rest", id, KEYED);
+  });
+});
+
+test("a task that ended in an object that was cut off is gone after its retention all the same (D-13)", async () => {
+  const { id } = await start("rest", script({ do: "working" }, { do: "sleep", ms: 100 }), {}, FLEETING);
+  await abortAllDurableObjects();
+  await reached("rest", id, "TASK_STATE_COMPLETED", FLEETING);
+  await gone(id);
+});
