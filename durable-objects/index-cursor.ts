@@ -69,6 +69,9 @@ export class IndexCursor {
   }): Promise<void> {
     this.#latest = undefined;
     await this.#inFlight;
+    // An update that failed meanwhile is not made up for.
+    this.#latest = undefined;
+    this.#alarms.set("index", undefined);
     if (this.#agents.get(agentId)?.definition.auth.listsTasks) await this.#index(owner).remove(taskId);
   }
 

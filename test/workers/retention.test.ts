@@ -3,6 +3,9 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { deleteTask, type Task } from "durable-a2a";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { Alarms } from "../../durable-objects/alarms.ts";
+import { IndexCursor } from "../../durable-objects/index-cursor.ts";
+import { keyed } from "./agents.ts";
 import { BINDINGS, getTask, operate, pause, reached, send, start } from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { alarmOf, expectUnknown, gone, indexOf, listedIn, stubOf, tablesOf } from "./kept.ts";
@@ -153,6 +156,67 @@ describe("an index that fails while a task is deleted (D-15)", () => {
     await gone(id);
     expect(await listedIn(indexOf("keyed"))).not.toContain(id);
     await expectUnknown("rest", id, KEYED);
+  });
+
+  test("leaves an alarm that waits for its time, also when an update of the list was on its way", async () => {
+    const as = withKey(KEYED);
+    const { id } = await send("rest", script({ do: "input" }), {}, as);
+    const put = await breakIndex(indexOf("keyed"), "put");
+    const removed = deleteTask(env, id);
+    expect(await removed).toBe(true);
+    expect(put).toHaveBeenCalled();
+    put.mockRestore();
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+    // The tombstone is all that is due; an update that failed is not made up for.
+    await pause(20);
+    await runDurableObjectAlarm(stubOf(id));
+    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
+    await vi.waitFor(async () => expect(await listedIn(indexOf("keyed"))).not.toContain(id));
+  });
+
+  test("does not keep an update that failed, once the task is to be removed", async () => {
+    const times: number[] = [];
+    const clock = { setAlarm: async (time: number | Date) => void times.push(Number(time)) };
+    const alarms = new Alarms(clock);
+    const removed: string[] = [];
+    const index = {
+      put: async () => {
+        await pause(10);
+        throw new Error("the index is away");
+      },
+      list: async () => ({ rows: [], more: false, total: 0 }),
+      remove: async (id: string) => void removed.push(id),
+      deleteAll: async () => 0,
+    };
+    const cursor = new IndexCursor(() => index, alarms, new Map([["keyed", keyed]]));
+    const record = {
+      agentId: "keyed",
+      owner: "o",
+      task: {
+        id: "t",
+        contextId: "c",
+        status: { state: "TASK_STATE_CANCELED", timestamp: "2026-01-01T00:00:00.000Z" },
+        artifacts: [],
+        history: [],
+      },
+      waiting: [],
+      turns: 1,
+      heardAt: "2026-01-01T00:00:00.000Z",
+    } as const;
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    cursor.tell([
+      {
+        seq: 1,
+        event: { kind: "metadata", metadata: {} },
+        record: { ...record, task: { ...record.task, artifacts: [], history: [] } },
+      },
+    ]);
+    await cursor.remove({ agentId: "keyed", owner: "o", taskId: "t" });
+    expect(removed).toEqual(["t"]);
+    alarms.fired();
+    const later = Date.now() + DAY_MS;
+    alarms.set("retention", later);
+    expect(times.at(-1)).toBe(later);
   });
 });
 
