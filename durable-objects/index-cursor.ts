@@ -72,7 +72,9 @@ export class IndexCursor {
     // An update that failed meanwhile is not made up for.
     this.#latest = undefined;
     this.#alarms.set("index", undefined);
-    if (this.#agents.get(agentId)?.definition.auth.listsTasks) await this.#index(owner).remove(taskId);
+    // An agent that is no longer deployed may have listed its tasks.
+    const lists = this.#agents.get(agentId)?.definition.auth.listsTasks ?? true;
+    if (lists) await this.#index(owner).remove(taskId);
   }
 
   #mark(record: TaskRecord): void {

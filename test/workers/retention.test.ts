@@ -218,6 +218,19 @@ describe("an index that fails while a task is deleted (D-15)", () => {
     alarms.set("retention", later);
     expect(times.at(-1)).toBe(later);
   });
+
+  test("loses the row of a task whose agent is no longer deployed", async () => {
+    const removed: string[] = [];
+    const index = {
+      put: async () => {},
+      list: async () => ({ rows: [], more: false, total: 0 }),
+      remove: async (id: string) => void removed.push(id),
+      deleteAll: async () => 0,
+    };
+    const cursor = new IndexCursor(() => index, new Alarms({ setAlarm: async () => {} }), new Map());
+    await cursor.remove({ agentId: "withdrawn", owner: "o", taskId: "t" });
+    expect(removed).toEqual(["t"]);
+  });
 });
 
 test("a task that ended in an object that was cut off is gone after its retention all the same (D-13)", async () => {
