@@ -28,6 +28,8 @@ export class IndexCursor {
   #hurry: (() => void) | undefined;
   /** Whether the index was told of this task since the object woke. */
   #known = false;
+  /** Whether the alarm that stands by has gone off. */
+  #resumed = false;
 
   constructor(index: (owner: string) => IndexPort, alarms: Alarms, agents: ReadonlyMap<string, Agent>) {
     this.#index = index;
@@ -43,7 +45,9 @@ export class IndexCursor {
 
   /** The alarm went off. An object that was away cannot know what the index has; it tells it again. */
   resume(record: TaskRecord): void {
-    if (!this.#known || this.#latest) this.#mark(this.#latest ?? record);
+    if (this.#known && !this.#latest) return;
+    this.#resumed = true;
+    this.#mark(this.#latest ?? record);
   }
 
   /** Resolves when the index is up to date, or after two seconds. */
@@ -113,7 +117,7 @@ export class IndexCursor {
     if (this.#latest) return;
     this.#alarms.set("index", undefined);
     // A task that waits is not woken in vain. One that has ended is, once: another row now costs more than that.
-    if (!ended) this.#alarms.settle();
+    if (!ended || this.#resumed) this.#alarms.settle();
   }
 }
 

@@ -233,6 +233,15 @@ describe("an index that fails while a task is deleted (D-15)", () => {
   });
 });
 
+test("the alarm of a task that ended and left memory tells the list once, then waits for the retention", async () => {
+  const { id } = await send("rest", script({ do: "complete" }), {}, KEYED);
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(stubOf(id));
+  await pause(50);
+  const { status } = await getTask("rest", id, KEYED);
+  expect(await alarmOf(id)).toBe(Date.parse(status.timestamp ?? "") + 30 * DAY_MS);
+});
+
 test("a task that ended in an object that was cut off is gone after its retention all the same (D-13)", async () => {
   const { id } = await start("rest", script({ do: "working" }, { do: "sleep", ms: 100 }), {}, FLEETING);
   await abortAllDurableObjects();
