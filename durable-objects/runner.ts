@@ -111,10 +111,10 @@ export class Runner {
   }
 
   /**
-   * Cancels the task, then tells the turn in progress and lets the agent clean up. A task that is canceled already
+   * Cancels the task, then tells the turn in progress and, with `cleanup`, lets the agent clean up. A task that is canceled already
    * stays as it is (§3.3.1).
    */
-  cancel(record: TaskRecord): Result<undefined> {
+  cancel(record: TaskRecord, { cleanup }: { cleanup: boolean }): Result<undefined> {
     const { log } = this.#deps;
     const { id, status: last } = record.task;
     if (last.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
@@ -124,13 +124,13 @@ export class Runner {
         metadata: { taskId: id },
       });
     }
-    const cleanup = this.#agent(record)?.definition.onCancel !== undefined;
+    const begins = cleanup && this.#agent(record)?.definition.onCancel !== undefined;
     const timestamp = new Date().toISOString();
     const status = { state: "TASK_STATE_CANCELED", timestamp } as const;
-    log.append([{ kind: "status", status, ...(cleanup && { cleanup }) }], { always: true });
+    log.append([{ kind: "status", status, ...(begins && { cleanup }) }], { always: true });
     this.stop("the task was canceled");
     const canceled = log.record;
-    if (cleanup && canceled) this.#begin(canceled, new Journal());
+    if (begins && canceled) this.#begin(canceled, new Journal());
     this.plan();
     return { ok: true, value: undefined };
   }

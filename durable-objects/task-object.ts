@@ -65,7 +65,9 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async cancel(owner: string): Reply<Task> {
-      const canceled = this.#with(owner, (record) => this.#parts.runner.cancel(record));
+      const canceled = this.#with(owner, (record) =>
+        this.#parts.runner.cancel(record, { cleanup: true }),
+      );
       await this.#parts.index.settled();
       return canceled.ok ? this.get(owner, {}) : canceled;
     }
@@ -101,7 +103,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       const { record } = this.#parts.log;
       if (!record) return false;
       // Whoever waits for the task sees an end of it first.
-      if (!isTerminal(record.task.status.state)) this.#parts.runner.cancel(record);
+      if (!isTerminal(record.task.status.state)) this.#parts.runner.cancel(record, { cleanup: false });
       this.#parts.runner.stop("the task was deleted");
       this.#parts.retention.erase(this.#parts.log.record ?? record);
       await this.#parts.retention.finish();

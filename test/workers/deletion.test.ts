@@ -5,7 +5,7 @@ import { deleteTask, deleteTasksOf } from "durable-a2a";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { witnessed } from "./agents.ts";
 import { BINDINGS, getTask, operate, pause, send, start } from "./bindings.ts";
-import { type CallOptions, script } from "./client.ts";
+import { type CallOptions, message, script } from "./client.ts";
 import { open, statesOf } from "./event-stream.ts";
 import { alarmOf, expectUnknown, gone, indexOf, listedIn, tablesOf } from "./kept.ts";
 
@@ -38,6 +38,33 @@ describe.each(BINDINGS)("deleteTask (%s)", (binding) => {
     await gone(id);
     await expectUnknown(binding, id, KEYED);
     expect(await listedIn(indexOf("keyed"))).not.toContain(id);
+  });
+
+  test("deletes a running task: calls are answered, streams end, and its turn writes nothing more", async () => {
+    const parts = "300 ms";
+    const stream = await open(binding, "SendStreamingMessage", { message: message(parts) }, STUBBORN);
+    const id = (await stream.next())?.event.task?.id ?? "";
+    const waiting = operate(
+      binding,
+      "SendMessage",
+      { message: message("0", { taskId: id }) },
+      STUBBORN,
+    );
+    await pause(50);
+    expect(await deleteTask(env, id)).toBe(true);
+    expect((await waiting).value).toMatchObject({
+      task: { id, status: { state: "TASK_STATE_CANCELED" } },
+    });
+    expect(statesOf(await stream.rest()).at(-1)).toBe("TASK_STATE_CANCELED");
+    await gone(id);
+    // The turn goes on, heedless of its signal.
+    await vi.waitFor(() => expect(witnessed.get(id)).toContain("end 300 ms"));
+    await pause(30);
+    expect(await tablesOf(id)).toEqual({});
+    expect(await alarmOf(id)).toBeNull();
+    await expectUnknown(binding, id, STUBBORN);
+    expect(await listedIn(indexOf("stubborn"))).not.toContain(id);
+    expect(witnessed.get(id)).toEqual(["run 300 ms", "abort", "end 300 ms"]);
   });
 
   test.each([
