@@ -3,7 +3,7 @@
  *
  * Layout: table `task`, made with the first row, and one index over (time, id), so that a change of a task costs
  * two written rows. Lifetime: that of the tasks. Bound: a row for each task the owner has.
- * Table `doomed`, made at first use: ids of tasks that are being deleted, one after the other, by the alarm.
+ * Table `doomed`: ids of tasks that are being deleted, one after the other, by the alarm. Gone when they are.
  */
 import { DurableObject } from "cloudflare:workers";
 import { type Bindings, taskDirectory } from "../src/env.ts";
@@ -11,6 +11,8 @@ import type { IndexPage, IndexPort, IndexQuery, IndexRow } from "../src/operatio
 
 /** A request to a task each. */
 const DELETED_AT_ONCE = 40;
+/** When a task that could not be deleted is tried again. */
+const RETRY_MS = 60_000;
 
 export type TaskIndexClass = new (
   ctx: DurableObjectState,
@@ -22,9 +24,14 @@ type Stored = { [K in keyof IndexRow]: IndexRow[K] };
 export function taskIndexObject(): TaskIndexClass {
   return class TaskIndex extends DurableObject<Bindings> implements IndexPort {
     readonly #sql = this.ctx.storage.sql;
-    #exists = this.#sql.exec("SELECT name FROM sqlite_master WHERE name = 'task'").toArray().length > 0;
+    #exists = this.#has("task");
+    #deleting = this.#has("doomed");
+    /** The last of the doomed that was tried. */
+    #tried = "";
 
     async put({ id, contextId, state, time, body }: IndexRow): Promise<void> {
+      // A task that is being deleted may go on for a while.
+      if (this.#isDoomed(id)) return;
       this.#create();
       this.#sql.exec(
         `INSERT INTO task (id, contextId, state, time, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
@@ -74,6 +81,8 @@ export function taskIndexObject(): TaskIndexClass {
         this.#sql.exec("INSERT OR IGNORE INTO doomed SELECT id FROM task");
         return this.#sql.exec("DELETE FROM task RETURNING id").toArray().length;
       });
+      this.#deleting = true;
+      this.#tried = "";
       await storage.setAlarm(Date.now());
       return count;
     }
@@ -81,17 +90,48 @@ export function taskIndexObject(): TaskIndexClass {
     /** Deletes the tasks that are doomed, some at a time, until none is left. */
     override async alarm(): Promise<void> {
       const { storage } = this.ctx;
-      const ids = this.#sql.exec<{ id: string }>("SELECT id FROM doomed LIMIT ?", DELETED_AT_ONCE);
-      const doomed = ids.toArray();
-      if (doomed.length === 0) return;
-      const tasks = taskDirectory(this.env);
-      await Promise.all(
-        doomed.map(async ({ id }) => {
-          await tasks.find(id)?.erase();
-          this.#sql.exec("DELETE FROM doomed WHERE id = ?", id);
-        }),
+      const doomed = this.#doomed(this.#tried, DELETED_AT_ONCE);
+      await Promise.all(doomed.map((id) => this.#delete(id)));
+      this.#tried = doomed.at(-1) ?? "";
+      if (doomed.length > 0) {
+        await storage.setAlarm(Date.now());
+      } else if (this.#doomed("", 1).length > 0) {
+        await storage.setAlarm(Date.now() + RETRY_MS);
+      } else {
+        this.#sql.exec("DROP TABLE IF EXISTS doomed");
+        this.#deleting = false;
+      }
+    }
+
+    async #delete(id: string): Promise<void> {
+      try {
+        await taskDirectory(this.env).find(id)?.erase();
+        this.#sql.exec("DELETE FROM doomed WHERE id = ?", id);
+      } catch (error) {
+        console.error(`task ${id}: it could not be deleted yet`, error);
+      }
+    }
+
+    /** The doomed behind this id. */
+    #doomed(behind: string, limit: number): string[] {
+      if (!this.#deleting) return [];
+      const rows = this.#sql.exec<{ id: string }>(
+        "SELECT id FROM doomed WHERE id > ? ORDER BY id LIMIT ?",
+        behind,
+        limit,
       );
-      await storage.setAlarm(Date.now());
+      return [...rows].map(({ id }) => id);
+    }
+
+    #isDoomed(id: string): boolean {
+      if (!this.#deleting) return false;
+      return this.#sql.exec("SELECT id FROM doomed WHERE id = ?", id).toArray().length > 0;
+    }
+
+    #has(table: string): boolean {
+      return (
+        this.#sql.exec("SELECT name FROM sqlite_master WHERE name = ?", table).toArray().length > 0
+      );
     }
 
     #create(): void {

@@ -1,5 +1,5 @@
 /** How the operator deletes tasks (CASES.md, D-15). */
-import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { deleteTask, deleteTasksOf } from "durable-a2a";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -7,7 +7,7 @@ import { witnessed } from "./agents.ts";
 import { BINDINGS, getTask, operate, pause, send, start } from "./bindings.ts";
 import { type CallOptions, message, script } from "./client.ts";
 import { open, statesOf } from "./event-stream.ts";
-import { alarmOf, expectUnknown, gone, indexOf, listedIn, tablesOf } from "./kept.ts";
+import { alarmOf, expectUnknown, gone, indexOf, listedIn, stubOf, tablesOf } from "./kept.ts";
 
 const FLEETING = { agent: "fleeting", headers: { "X-API-Key": "alice-key" } };
 const KEYED = { agent: "keyed", headers: { "X-API-Key": "alice-key" } };
@@ -165,6 +165,71 @@ describe("deleteTasksOf", () => {
     ];
     for (const [id, as] of kept) expect((await getTask("rest", id, as)).id).toBe(id);
     expect(await deleteTasksOf(env, ALICE)).toBe(1);
+  });
+
+  test("takes running tasks out of the list at once, and what they still do does not bring them back", async () => {
+    const as = { ...KEYED, headers: { "X-API-Key": "bob-key" } };
+    const owner = { agent: "keyed", scheme: "apiKey", principal: "bob" };
+    const running = script({ do: "sleep", ms: 200 }, { do: "working" }, { do: "sleep", ms: 100 });
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, async () => (await start("rest", running, {}, as)).id),
+    );
+    const index = indexOf("keyed", "bob");
+    await vi.waitFor(async () => expect((await listedIn(index)).length).toBe(50));
+    // Their objects take long to answer, and go on meanwhile.
+    const prototype = await runInDurableObject(stubOf(ids[0] ?? ""), (object) =>
+      Object.getPrototypeOf(object),
+    );
+    const erase = prototype.erase as () => Promise<boolean>;
+    vi.spyOn(prototype, "erase").mockImplementation(async function (this: object) {
+      await pause(400);
+      return erase.call(this);
+    });
+    expect(await deleteTasksOf(env, owner)).toBe(50);
+    const seen = new Set<string>();
+    for (let looks = 0; looks < 40; looks++) {
+      for (const id of await listedIn(index)) seen.add(id);
+      await pause(25);
+    }
+    expect([...seen]).toEqual([]);
+    for (const id of ids) await gone(id);
+  });
+
+  test("goes on after a task that cannot be deleted yet, and comes back to it", async () => {
+    const as = { ...STUBBORN, agent: "mirror" };
+    const owner = { agent: "mirror", scheme: "apiKey", principal: "alice" };
+    const ids = await Promise.all(
+      Array.from({ length: 45 }, async () => (await send("rest", "hi", {}, as)).id),
+    );
+    const [stuck = ""] = [...ids].sort();
+    const prototype = await runInDurableObject(stubOf(stuck), (object) =>
+      Object.getPrototypeOf(object),
+    );
+    const erase = prototype.erase as () => Promise<boolean>;
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const broken = vi.spyOn(prototype, "erase").mockImplementation(async function (this: {
+      ctx: DurableObjectState;
+    }) {
+      if (this.ctx.id.toString() === stuck) throw new Error("the object is away");
+      return erase.call(this);
+    });
+    expect(await deleteTasksOf(env, owner)).toBe(45);
+    const others = ids.filter((id) => id !== stuck);
+    await vi.waitFor(
+      async () => {
+        const left = await Promise.all(others.map(async (id) => Object.keys(await tablesOf(id))));
+        expect(left.flat()).toEqual([]);
+      },
+      { timeout: 5_000 },
+    );
+    const index = indexOf("mirror");
+    await vi.waitFor(async () => {
+      const alarm = await runInDurableObject(index, (_, { storage }) => storage.getAlarm());
+      expect(alarm).toBeGreaterThan(Date.now() + 10_000);
+    });
+    broken.mockRestore();
+    await runDurableObjectAlarm(index);
+    await gone(stuck);
   });
 
   test("gives 0 for an owner without tasks, and makes nothing", async () => {
