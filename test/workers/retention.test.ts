@@ -103,6 +103,15 @@ describe("what remains of a task that was made with an Idempotency-Key", () => {
     expect(again.value).toMatchObject({ task: { id, status: { state: "TASK_STATE_COMPLETED" } } });
   });
 
+  test("is the tombstone alone, also of a task with webhooks and a long log", async () => {
+    const working = Array.from({ length: 260 }, () => ({ do: "working" }) as const);
+    const { id } = await send("rest", script(...working, { do: "input" }), {}, withKey(KEYED));
+    await operate("rest", "CreateTaskPushNotificationConfig", { taskId: id, ...HOOK }, KEYED);
+    expect(Object.keys(await tablesOf(id)).sort()).toEqual(["event", "push", "snapshot"]);
+    expect(await deleteTask(env, id)).toBe(true);
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+  });
+
   test("is nothing, when only a later message had a key", async () => {
     const { id } = await send("rest", script({ do: "input" }), {}, FLEETING);
     await send("rest", script({ do: "complete" }), { taskId: id }, withKey(FLEETING));
