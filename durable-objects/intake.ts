@@ -8,6 +8,7 @@ import { begin, proceed } from "../src/task/accept.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { working } from "../src/task/endings.ts";
 import type { AcceptedMessage, Idempotency, TaskEvent } from "../src/task/event.ts";
+import { fieldOf } from "../src/task/idempotency.ts";
 import type { Entry, EventLog } from "./event-log.ts";
 import type { PushCursors } from "./push-cursors.ts";
 import type { Remains } from "./remains.ts";
@@ -67,19 +68,19 @@ export class Intake {
     const remnant = message.taskId === undefined ? this.#remains.value : undefined;
     if (remnant?.kind === "tombstone") {
       return refuse("TASK_NOT_FOUND", {
-        message: "The task that was made with this Idempotency-Key has been deleted",
+        message: `The task that was made with this ${fieldOf(idempotency)} has been deleted`,
       });
     }
     if (remnant?.kind === "reply") {
       return isSame(remnant.idempotency, idempotency)
         ? { ok: true, value: { message: remnant.message } }
-        : otherRequest();
+        : otherRequest(idempotency);
     }
     const { record } = this.#log;
     if (!record || record.owner !== owner) return undefined;
     const known = this.#taken((each) => each.idempotency?.key === idempotency.key);
-    if (!known) return message.taskId === undefined ? otherRequest() : undefined;
-    if (!isSame(known.idempotency, idempotency)) return otherRequest();
+    if (!known) return message.taskId === undefined ? otherRequest(idempotency) : undefined;
+    if (!isSame(known.idempotency, idempotency)) return otherRequest(idempotency);
     return { ok: true, value: { record, repeated: true } };
   }
 
@@ -168,11 +169,12 @@ function isSame(one: Idempotency | undefined, other: Idempotency): boolean {
   return one?.key === other.key && one.request === other.request;
 }
 
-function otherRequest(): { ok: false; refusal: Refusal } {
+function otherRequest(idempotency: Idempotency): { ok: false; refusal: Refusal } {
+  const field = fieldOf(idempotency);
   const description = "was sent before with another request";
   return refuse("INVALID_PARAMS", {
-    message: `Invalid parameters: Idempotency-Key: ${description}`,
-    fields: [{ field: "Idempotency-Key", description }],
+    message: `Invalid parameters: ${field}: ${description}`,
+    fields: [{ field, description }],
   });
 }
 

@@ -5,6 +5,7 @@ import { A2AError } from "../protocol/errors.ts";
 import type { SendMessageRequest } from "../protocol/requests.ts";
 import { IDEMPOTENCY_HEADER } from "../protocol/version.ts";
 import type { Idempotency } from "../task/event.ts";
+import { messageKey } from "../task/idempotency.ts";
 
 /** Callers without a name share one owner: who guesses a key would get the task of another. */
 const MIN_ANONYMOUS_LENGTH = 22;
@@ -27,8 +28,7 @@ export async function idempotencyOf(
   const text = new TextEncoder().encode(JSON.stringify(request));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
   return {
-    // A messageId and a key of the same text are two things.
-    key: idempotencyKey === undefined ? `messageId ${key}` : key,
+    key: idempotencyKey ?? messageKey(key),
     request: Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join(""),
   };
 }
