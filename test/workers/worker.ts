@@ -12,9 +12,23 @@ import {
   streamer,
   strict,
 } from "./agents.ts";
+import { durable, impatient, long } from "./durable-agents.ts";
 import { metered } from "./meter.ts";
 
-const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer, careless];
+const agents = [
+  plain,
+  still,
+  strict,
+  keyed,
+  mirror,
+  narrow,
+  patient,
+  streamer,
+  careless,
+  long,
+  durable,
+  impatient,
+];
 
 export { ExecutionCounter } from "../lab/counter.ts";
 
