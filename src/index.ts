@@ -1,7 +1,7 @@
 export { durableObjects } from "../durable-objects/index.ts";
 export type { TaskIndexClass } from "../durable-objects/task-index.ts";
 export type { TaskObjectClass } from "../durable-objects/task-object.ts";
-export type { AuthScheme } from "./agent/auth-scheme.ts";
+export type { AuthScheme, Principal } from "./agent/auth-scheme.ts";
 export type { ArtifactInput, ArtifactOptions, Content } from "./agent/content.ts";
 export {
   type Agent,
@@ -12,7 +12,14 @@ export {
 } from "./agent/define-agent.ts";
 export type { Limits } from "./agent/limits.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
-export { type ApiKeyOptions, apiKey, open } from "./edge/auth.ts";
+export { type ApiKeyOptions, apiKey } from "./edge/auth/api-key.ts";
+export { type BasicOptions, basic } from "./edge/auth/basic.ts";
+export { type BearerJwtOptions, bearerJwt } from "./edge/auth/bearer-jwt.ts";
+export { allOf, anyOf } from "./edge/auth/combine.ts";
+export { type MtlsOptions, mtls } from "./edge/auth/mtls.ts";
+export { type OAuth2Flow, type OAuth2Options, oauth2 } from "./edge/auth/oauth2.ts";
+export { type OidcOptions, oidc } from "./edge/auth/oidc.ts";
+export { open } from "./edge/auth/open.ts";
 export type { Bindings } from "./env.ts";
 export type { Caller } from "./protocol/caller.ts";
 export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";

@@ -35,9 +35,9 @@ export function agentCard(agent: Agent, url: string, changes: CardChanges = {}):
     version,
     documentationUrl,
     capabilities: capabilities(agent),
-    ...(auth.card && {
-      securitySchemes: { [auth.name]: auth.card },
-      securityRequirements: [{ schemes: { [auth.name]: { list: [] } } }],
+    ...(auth.requirements.length > 0 && {
+      securitySchemes: auth.schemes,
+      securityRequirements: auth.requirements,
     }),
     defaultInputModes: [...agent.inputModes],
     defaultOutputModes: [...agent.outputModes],

@@ -18,7 +18,7 @@ export interface AgentDefinition<Env = unknown> {
   /** Version of the agent, such as "1.0.0". */
   version: string;
   skills: AgentSkill[];
-  /** Who may call: `open()`, `apiKey({…})`. There is no default. */
+  /** Who may call: `open()`, `apiKey({…})`, `oidc({…})` and others, or a combination. There is no default. */
   auth: AuthScheme;
   /** The agent's work on one user message; what it returns ends the turn. */
   run(turn: Turn<Env>): TurnResult | Promise<TurnResult>;

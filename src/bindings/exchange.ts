@@ -15,7 +15,14 @@ export interface LogFacts {
 
 export interface ExchangeEnv {
   Bindings: object;
-  Variables: { ports: Ports; caller: Caller; requestId: string; facts: LogFacts };
+  Variables: {
+    ports: Ports;
+    caller: Caller;
+    requestId: string;
+    facts: LogFacts;
+    /** The error that the request is answered with. */
+    refusal: A2AError | undefined;
+  };
 }
 
 export type Exchange = Context<ExchangeEnv>;
@@ -52,6 +59,7 @@ export function noteOutcome(c: Exchange, outcome: Outcome): void {
  */
 export function toA2AError(c: Exchange, error: unknown): A2AError {
   if (A2AError.is(error)) {
+    c.set("refusal", error);
     // Only what the error itself says is certain to be a task, and not something a client mistook for one.
     if (error.metadata.taskId) c.get("facts").task = error.metadata.taskId;
     return error;

@@ -11,6 +11,7 @@ import { A2AError } from "../protocol/errors.ts";
 import { EXTENSIONS_HEADER, PROTOCOL_VERSION, VERSION_HEADER } from "../protocol/version.ts";
 import { authenticate } from "./authenticate.ts";
 import { serveCard } from "./card-route.ts";
+import { refusalHeaders } from "./refusal-headers.ts";
 
 /** What reaches the agent's objects; `path` is where the agent hangs below the Worker's URL. */
 export type PortsOf = (agent: Agent, path: string, request: Request, env: object) => Ports;
@@ -31,6 +32,7 @@ function agentApp(agent: Agent, path: string, portsOf: PortsOf): Hono<ExchangeEn
   const app = new Hono<ExchangeEnv>({ strict: false });
   app.use(logLine(path));
   app.use(browserAccess(agent));
+  app.use(refusalHeaders);
   app.use(async (c, next) => {
     c.set("ports", portsOf(agent, path, c.req.raw, c.env));
     await next();

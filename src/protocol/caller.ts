@@ -1,20 +1,30 @@
 /** Who calls, and how: built once at the edge, passed first to every operation, sent to the objects. */
 export interface Caller {
-  /** Name of the security scheme that let the caller in. */
+  /** Name of the security scheme that let the caller in; those of a group are joined by `+`. */
   readonly scheme: string;
-  /** Who it is under that scheme; empty for the anonymous callers of an `open()` agent. */
+  /** Who vouches for the name, where the scheme has such: the issuer of a token or of a certificate. */
+  readonly issuer?: string;
+  /** Who it is under that scheme and issuer; empty for the anonymous callers of an `open()` agent. */
   readonly principal: string;
+  /** What the caller may do, in the words of the scheme: the scopes of a token, or those beside a key. */
+  readonly scopes: readonly string[];
+  /** The claims of the caller's token that the scheme was told to keep; the token itself is never kept. */
+  readonly claims?: Readonly<Record<string, unknown>>;
   /** The tenant named in the request; empty when there is none. */
   readonly tenant: string;
   /** URIs of the extensions that the request asks for and the agent declares. */
   readonly extensions: readonly string[];
   /** Names this request in answers and in the log. */
   readonly requestId: string;
+  /** The trace the request belongs to, from its `traceparent` (W3C Trace Context). */
+  readonly traceId?: string;
   /** Seq of the last event the caller saw of a stream (`Last-Event-ID`). */
   readonly lastEventId?: number;
 }
 
-/** The owner of what a caller makes, as one string: agent, tenant, scheme and subject (§13.1). */
-export function ownerOf(agentId: string, caller: Caller): string {
-  return JSON.stringify([agentId, caller.tenant, caller.scheme, caller.principal]);
+/** The owner of what a caller makes, as one string: agent, tenant, scheme with issuer, and subject (§13.1). */
+export function ownerOf(agentId: string, { tenant, scheme, issuer, principal }: Caller): string {
+  // Names of schemes have no spaces, so this is one text for one pair.
+  const authority = issuer === undefined ? scheme : `${scheme} ${issuer}`;
+  return JSON.stringify([agentId, tenant, authority, principal]);
 }
