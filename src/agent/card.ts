@@ -17,13 +17,25 @@ const CHANGEABLE = [
   "iconUrl",
 ] as const satisfies readonly (keyof CardChanges)[];
 
+/** What of an agent a card is of. */
+export interface CardOptions {
+  changes?: CardChanges;
+  /** Clients send it in every request then; empty is none. */
+  tenant?: string;
+}
+
 /** `url` is the absolute URL of the agent, without a trailing slash. Throws when `changes` are no card. */
-export function agentCard(agent: Agent, url: string, changes: CardChanges = {}): AgentCard {
+export function agentCard(
+  agent: Agent,
+  url: string,
+  { changes = {}, tenant = "" }: CardOptions = {},
+): AgentCard {
   const { name, description, version, skills, provider, documentationUrl, iconUrl, auth } =
     agent.definition;
   const supportedInterfaces: AgentInterface[] = BINDINGS.map((protocolBinding) => ({
     url,
     protocolBinding,
+    ...(tenant !== "" && { tenant }),
     protocolVersion: PROTOCOL_VERSION,
   }));
   // Parsed, so that nothing is shown that the protocol does not know.

@@ -7,6 +7,7 @@ import { message, optionalString, requiredList, requiredString } from "../protoc
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import { type Limits, LimitsSchema } from "./limits.ts";
+import { refuseTenantName, type Tenants } from "./tenants.ts";
 import type { Turn, TurnResult } from "./turn.ts";
 
 /** What only the developer of an agent can say about it. */
@@ -20,6 +21,11 @@ export interface AgentDefinition<Env = unknown> {
   skills: AgentSkill[];
   /** Who may call: `open()`, `apiKey({…})`, `oidc({…})` and others, or a combination. There is no default. */
   auth: AuthScheme;
+  /**
+   * The tenants of the agent: a list, or what each caller may use. A request names one in `tenant`, or in REST as
+   * `/{tenant}/…`; nothing is shared between them. Without it the agent has none. A request may always name none.
+   */
+  tenants?: Tenants;
   /** The agent's work on one user message; what it returns ends the turn. */
   run(turn: Turn<Env>): TurnResult | Promise<TurnResult>;
   /** Called after a client canceled the task, for clean-up; it can change nothing of the task. */
@@ -72,6 +78,7 @@ export interface Agent {
   readonly replies: boolean;
   readonly push: Required<PushOptions> | undefined;
   readonly extensions: readonly AgentExtension[];
+  readonly tenants: Tenants | undefined;
   readonly limits: Limits;
 }
 
@@ -92,6 +99,12 @@ const Definition = message({
     (value) => typeof value === "object" && value !== null && "authenticate" in value,
     "must say who may call: open(), or apiKey({…})",
   ),
+  tenants: z
+    .union([
+      z.array(z.string().superRefine(tenantName)).min(1, "must have at least one element"),
+      z.custom<Extract<Tenants, (...given: never) => unknown>>((value) => typeof value === "function"),
+    ])
+    .optional(),
   run: z.custom<AgentDefinition["run"]>((value) => typeof value === "function", "must be a function"),
   inputModes: mediaTypes.default(["text/plain"]),
   outputModes: mediaTypes.default(["text/plain"]),
@@ -108,6 +121,11 @@ const Definition = message({
   documentationUrl: optionalString(),
   iconUrl: optionalString(),
 });
+
+function tenantName(name: string, context: z.RefinementCtx<string>): void {
+  const problem = refuseTenantName(name);
+  if (problem) context.addIssue({ code: "custom", message: problem });
+}
 
 /**
  * Checks a definition and makes it an agent. Throws an error that names the field when it cannot be served.
@@ -129,6 +147,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       replies: checked.replies,
       push: checked.push,
       extensions: checked.extensions,
+      tenants: checked.tenants,
       limits: checked.limits,
     };
   } catch (error) {

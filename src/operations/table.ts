@@ -1,6 +1,7 @@
 /** The modules of the operations, and what is checked before each of them. */
 import { capabilities } from "../agent/card.ts";
 import type { Agent } from "../agent/define-agent.ts";
+import { tenantOf } from "../agent/tenants.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { A2AError, parse } from "../protocol/errors.ts";
 import {
@@ -58,9 +59,21 @@ export async function perform<N extends OperationName>(
   checkCapability(name, ports.agent);
   checkExtensions(caller, ports.agent);
   const request = parse(row.request, params) as RequestOf<N>;
-  if (request.tenant !== undefined) throw A2AError.field("tenant", "this agent has no tenants");
-  const answer: object = await MODULES[name](caller, request, ports);
+  const tenant = await tenantOf(ports.agent.tenants, caller, request.tenant);
+  checkInnerTenant(request);
+  const answer: object = await MODULES[name]({ ...caller, tenant }, request, ports);
   return row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
+}
+
+/** A webhook inside a message is of the message's tenant. */
+function checkInnerTenant(request: RequestOf<OperationName>): void {
+  const inner =
+    "configuration" in request ? request.configuration?.taskPushNotificationConfig?.tenant : undefined;
+  if (inner === undefined || inner === request.tenant) return;
+  throw A2AError.field(
+    "configuration.taskPushNotificationConfig.tenant",
+    "differs from the tenant of the request",
+  );
 }
 
 /** §3.3.4: what the card does not declare is not served. */

@@ -1,5 +1,5 @@
 /** The agents that tests in workerd talk to, each under `/agents/<id>`; `script` is also at the root. */
-import { type AgentDefinition, apiKey, defineAgent, open } from "durable-a2a";
+import { type AgentDefinition, anyOf, apiKey, defineAgent, open } from "durable-a2a";
 import { runScript, scriptOf } from "../lab/script.ts";
 
 const scripted = {
@@ -58,6 +58,15 @@ export const keyed = defineAgent({
   auth: apiKey(),
   push: { allow: ["example.com"] },
   extendedCard: ({ principal }) => ({ description: `For ${principal}` }),
+});
+
+/** As `keyed`, with a second kind of keys, and tenants that every caller may use, one with a slash in its name. */
+export const shared = defineAgent({
+  ...keyed.definition,
+  id: "shared",
+  name: "Shared",
+  auth: anyOf(apiKey(), apiKey({ scheme: "partner", name: "X-Partner-Key" })),
+  tenants: ["alpha", "beta", "a/b"],
 });
 
 /** Tells what it is given: the members of the turn that are about the message and its surroundings. */

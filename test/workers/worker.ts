@@ -8,13 +8,14 @@ import {
   patient,
   plain,
   script,
+  shared,
   still,
   streamer,
   strict,
 } from "./agents.ts";
 import { metered } from "./meter.ts";
 
-const agents = [plain, still, strict, keyed, mirror, narrow, patient, streamer, careless];
+const agents = [plain, still, strict, keyed, shared, mirror, narrow, patient, streamer, careless];
 
 const objects = durableObjects(script, ...agents);
 export const TaskObject = metered("TaskObject", objects.TaskObject);
