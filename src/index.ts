@@ -6,11 +6,14 @@ export type { ArtifactInput, ArtifactOptions, Content } from "./agent/content.ts
 export {
   type Agent,
   type AgentDefinition,
+  type AuthorizeRequest,
   type CardChanges,
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
 export type { Limits } from "./agent/limits.ts";
+export { SKILL_EXTENSION, type Skill } from "./agent/skill.ts";
+export type { Tenants } from "./agent/tenants.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey } from "./edge/auth/api-key.ts";
 export { type BasicOptions, basic } from "./edge/auth/basic.ts";

@@ -1,12 +1,16 @@
 /** The definition of an agent: what a developer writes, checked once. */
 import * as z from "zod";
 import type { Caller } from "../protocol/caller.ts";
-import { type AgentCard, AgentExtension, AgentProvider, AgentSkill } from "../protocol/card.ts";
+import { type AgentCard, AgentExtension, AgentProvider } from "../protocol/card.ts";
 import { A2AError, parse } from "../protocol/errors.ts";
+import type { Message } from "../protocol/message.ts";
+import type { OperationName } from "../protocol/operations.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
+import type { Task } from "../protocol/task.ts";
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import { type Limits, LimitsSchema } from "./limits.ts";
+import { SKILL_EXTENSION, Skill } from "./skill.ts";
 import { refuseTenantName, type Tenants } from "./tenants.ts";
 import type { Turn, TurnResult } from "./turn.ts";
 
@@ -18,7 +22,7 @@ export interface AgentDefinition<Env = unknown> {
   description: string;
   /** Version of the agent, such as "1.0.0". */
   version: string;
-  skills: AgentSkill[];
+  skills: Skill[];
   /** Who may call: `open()`, `apiKey({…})`, `oidc({…})` and others, or a combination. There is no default. */
   auth: AuthScheme;
   /**
@@ -26,6 +30,11 @@ export interface AgentDefinition<Env = unknown> {
    * `/{tenant}/…`; nothing is shared between them. Without it the agent has none. A request may always name none.
    */
   tenants?: Tenants;
+  /**
+   * Asked before every operation of a caller who was let in; anything but `true`, and an error, denies it (403). It
+   * can only narrow: what is not the caller's stays unseen whatever it says. ListTasks is asked once, not for each task.
+   */
+  authorize?(asked: AuthorizeRequest): boolean | Promise<boolean>;
   /** The agent's work on one user message; what it returns ends the turn. */
   run(turn: Turn<Env>): TurnResult | Promise<TurnResult>;
   /** Called after a client canceled the task, for clean-up; it can change nothing of the task. */
@@ -51,12 +60,24 @@ export interface AgentDefinition<Env = unknown> {
   iconUrl?: string;
 }
 
+/** What a caller is about to do. */
+export interface AuthorizeRequest {
+  caller: Caller;
+  /** By its JSON-RPC name, such as "SendMessage". */
+  operation: OperationName;
+  /** The task that the request names, which is the caller's; costs a request to its object. */
+  task: Task | undefined;
+  /** The message that is sent. */
+  message: Message | undefined;
+  /** Id of the skill that the message is for, as `turn.skill`. */
+  skill: string | undefined;
+}
+
 /** What a caller may see otherwise than in the public card. */
 export type CardChanges = Partial<
-  Pick<
-    AgentCard,
-    "name" | "description" | "version" | "skills" | "provider" | "documentationUrl" | "iconUrl"
-  >
+  Pick<AgentCard, "name" | "description" | "version" | "provider" | "documentationUrl" | "iconUrl"> & {
+    skills: Skill[];
+  }
 >;
 
 export interface PushOptions {
@@ -94,7 +115,7 @@ const Definition = message({
   name: requiredString(),
   description: requiredString(),
   version: requiredString(),
-  skills: requiredList(AgentSkill),
+  skills: requiredList(Skill),
   auth: z.custom<AuthScheme>(
     (value) => typeof value === "object" && value !== null && "authenticate" in value,
     "must say who may call: open(), or apiKey({…})",
@@ -104,6 +125,9 @@ const Definition = message({
       z.array(z.string().superRefine(tenantName)).min(1, "must have at least one element"),
       z.custom<Extract<Tenants, (...given: never) => unknown>>((value) => typeof value === "function"),
     ])
+    .optional(),
+  authorize: z
+    .custom<AgentDefinition["authorize"]>((value) => typeof value === "function", "must be a function")
     .optional(),
   run: z.custom<AgentDefinition["run"]>((value) => typeof value === "function", "must be a function"),
   inputModes: mediaTypes.default(["text/plain"]),
@@ -122,6 +146,17 @@ const Definition = message({
   iconUrl: optionalString(),
 });
 
+/** Clients find in the card how to name a skill that needs scopes. */
+function withSkillExtension(
+  skills: readonly Skill[],
+  declared: readonly AgentExtension[],
+): readonly AgentExtension[] {
+  const known = declared.some(({ uri }) => uri === SKILL_EXTENSION);
+  if (known || !skills.some(({ scopes }) => scopes?.length)) return declared;
+  const description = "A message names its skill in its metadata";
+  return [...declared, { uri: SKILL_EXTENSION, description }];
+}
+
 function tenantName(name: string, context: z.RefinementCtx<string>): void {
   const problem = refuseTenantName(name);
   if (problem) context.addIssue({ code: "custom", message: problem });
@@ -136,6 +171,10 @@ function tenantName(name: string, context: z.RefinementCtx<string>): void {
 export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Agent {
   try {
     const checked = parse(Definition, definition);
+    const unattainable = checked.skills.findIndex(({ scopes }) => scopes?.length);
+    if (unattainable !== -1 && checked.auth.requirements.length === 0) {
+      throw A2AError.field(`skills[${unattainable}].scopes`, "callers of open() have none");
+    }
     for (const entry of checked.push?.allow ?? []) parseAllowEntry(entry);
     return {
       id: checked.id ?? slug(checked.name),
@@ -146,7 +185,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       streaming: checked.streaming,
       replies: checked.replies,
       push: checked.push,
-      extensions: checked.extensions,
+      extensions: withSkillExtension(definition.skills, checked.extensions),
       tenants: checked.tenants,
       limits: checked.limits,
     };

@@ -10,6 +10,7 @@ import {
   type OperationRow,
   type RequestOf,
 } from "../protocol/operations.ts";
+import { authorize } from "./authorize.ts";
 import { cancelTask } from "./cancel-task.ts";
 import { getExtendedAgentCard } from "./get-extended-agent-card.ts";
 import { getTask } from "./get-task.ts";
@@ -48,7 +49,7 @@ const MODULES: {
 /** What an operation answers: a value, or a stream of frames. */
 export type Outcome = { value: object } | { stream: TaskStream };
 
-/** Performs an operation: capability, extensions, request, tenant, then the operation itself. */
+/** Performs an operation: capability, extensions, request, tenant, leave, then the operation itself. */
 export async function perform<N extends OperationName>(
   name: N,
   caller: Caller,
@@ -61,7 +62,9 @@ export async function perform<N extends OperationName>(
   const request = parse(row.request, params) as RequestOf<N>;
   const tenant = await tenantOf(ports.agent.tenants, caller, request.tenant);
   checkInnerTenant(request);
-  const answer: object = await MODULES[name]({ ...caller, tenant }, request, ports);
+  const named = { ...caller, tenant };
+  await authorize(name, named, request, ports);
+  const answer: object = await MODULES[name](named, request, ports);
   return row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
 }
 

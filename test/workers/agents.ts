@@ -69,6 +69,23 @@ export const shared = defineAgent({
   tenants: ["alpha", "beta", "a/b"],
 });
 
+/** Two of its three skills need scopes; says which one its message is for. */
+export const skilled = defineAgent({
+  id: "skilled",
+  name: "Skilled",
+  description: "Says which skill it was asked for",
+  version: "1.0.0",
+  skills: [
+    { id: "read", name: "Read", description: "Reads", tags: ["test"] },
+    { id: "write", name: "Write", description: "Writes", tags: ["test"], scopes: ["write"] },
+    { id: "erase", name: "Erase", description: "Erases", tags: ["test"], scopes: ["write", "erase"] },
+  ],
+  auth: apiKey(),
+  push: { allow: ["example.com"] },
+  extendedCard: () => ({}),
+  run: (turn) => (turn.text === "ask" ? turn.inputRequired() : (turn.skill ?? "none")),
+});
+
 /** Tells what it is given: the members of the turn that are about the message and its surroundings. */
 export const mirror = defineAgent({
   id: "mirror",

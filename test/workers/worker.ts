@@ -9,13 +9,26 @@ import {
   plain,
   script,
   shared,
+  skilled,
   still,
   streamer,
   strict,
 } from "./agents.ts";
 import { metered } from "./meter.ts";
 
-const agents = [plain, still, strict, keyed, shared, mirror, narrow, patient, streamer, careless];
+const agents = [
+  plain,
+  still,
+  strict,
+  keyed,
+  shared,
+  skilled,
+  mirror,
+  narrow,
+  patient,
+  streamer,
+  careless,
+];
 
 const objects = durableObjects(script, ...agents);
 export const TaskObject = metered("TaskObject", objects.TaskObject);

@@ -1,6 +1,6 @@
 /** Callers by name, each with what proves to be that caller: how secrets and lists of certificates are written. */
 import * as z from "zod";
-import { scopeNames } from "./options.ts";
+import { scopeNames } from "../../agent/scopes.ts";
 
 export interface NamedCaller {
   readonly name: string;

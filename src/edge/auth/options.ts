@@ -25,11 +25,6 @@ export const schemeName = z
     "must be letters, digits, dots, hyphens and underscores, at most 64",
   );
 
-/** A scope is a word: tokens list them with spaces between (RFC 6749 §3.3). */
-export const scopeNames = z.array(
-  z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "must be printable ASCII without spaces and quotes"),
-);
-
 /** A URL that keys or credentials may travel over: https, or plain http to this machine, for development. */
 export const secureUrl = z
   .string()

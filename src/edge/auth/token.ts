@@ -5,10 +5,10 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import * as z from "zod";
 import type { AuthScheme, Principal } from "../../agent/auth-scheme.ts";
-import { requireScopes } from "../../agent/scopes.ts";
+import { requireScopes, scopeNames } from "../../agent/scopes.ts";
 import type { SecurityScheme } from "../../protocol/card.ts";
 import { A2AError } from "../../protocol/errors.ts";
-import { schemeName, scopeNames } from "./options.ts";
+import { schemeName } from "./options.ts";
 
 /** Signatures with a key pair. HMAC is not among them: who can check such a token can also make one. */
 const ALGORITHMS = [
