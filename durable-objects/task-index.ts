@@ -1,12 +1,21 @@
 /**
- * The Durable Object of one owner: the list of the owner's tasks, latest status first.
+ * The Durable Object of one owner: the list of the owner's tasks, latest status first, and what it has under way.
  *
  * Layout: table `task`, made with the first row, and one index over (time, id), so that a change of a task costs
  * two written rows. Lifetime: that of the tasks. Bound: a row for each task the owner has.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Bindings } from "../src/env.ts";
-import type { IndexPage, IndexPort, IndexQuery, IndexRow } from "../src/operations/ports.ts";
+import type {
+  AdmitRequest,
+  IndexPage,
+  IndexPort,
+  IndexQuery,
+  IndexRow,
+} from "../src/operations/ports.ts";
+import type { Result } from "../src/protocol/errors.ts";
+import type { TaskState } from "../src/protocol/task.ts";
+import { OwnerCounts } from "./owner-counts.ts";
 
 export type TaskIndexClass = new (
   ctx: DurableObjectState,
@@ -20,7 +29,13 @@ export function taskIndexObject(): TaskIndexClass {
     readonly #sql = this.ctx.storage.sql;
     #exists = this.#sql.exec("SELECT name FROM sqlite_master WHERE name = 'task'").toArray().length > 0;
 
+    readonly #counts = new OwnerCounts(
+      () => this.#working(),
+      (id) => this.#stateOf(id),
+    );
+
     async put({ id, contextId, state, time, body }: IndexRow): Promise<void> {
+      this.#counts.tell(id, state);
       this.#create();
       this.#sql.exec(
         `INSERT INTO task (id, contextId, state, time, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
@@ -56,6 +71,30 @@ export function taskIndexObject(): TaskIndexClass {
         )
         .toArray();
       return { rows: rows.slice(0, limit), more: rows.length > limit, total };
+    }
+
+    async admit(request: AdmitRequest): Promise<Result<undefined>> {
+      return this.#counts.admit(request);
+    }
+
+    async hold(stream: string): Promise<void> {
+      this.#counts.hold(stream);
+    }
+
+    async release(ids: string[]): Promise<void> {
+      this.#counts.release(ids);
+    }
+
+    *#working(): Iterable<string> {
+      if (!this.#exists) return;
+      const query = `SELECT id FROM task WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')`;
+      for (const { id } of this.#sql.exec<{ id: string }>(query)) yield id;
+    }
+
+    #stateOf(id: string): TaskState | undefined {
+      if (!this.#exists) return undefined;
+      const query = "SELECT state FROM task WHERE id = ?";
+      return this.#sql.exec<{ state: TaskState }>(query, id).toArray()[0]?.state;
     }
 
     #create(): void {

@@ -12,6 +12,7 @@ export {
   type PushOptions,
 } from "./agent/define-agent.ts";
 export type { Limits } from "./agent/limits.ts";
+export type { RateLimit, RateLimits } from "./agent/rate-limit.ts";
 export { SKILL_EXTENSION, type Skill } from "./agent/skill.ts";
 export type { Tenants } from "./agent/tenants.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";

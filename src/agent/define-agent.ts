@@ -10,6 +10,7 @@ import type { Task } from "../protocol/task.ts";
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import { type Limits, LimitsSchema } from "./limits.ts";
+import { type RateLimits, RateLimitsSchema } from "./rate-limit.ts";
 import { SKILL_EXTENSION, Skill } from "./skill.ts";
 import { refuseTenantName, type Tenants } from "./tenants.ts";
 import type { Turn, TurnResult } from "./turn.ts";
@@ -51,6 +52,8 @@ export interface AgentDefinition<Env = unknown> {
   push?: PushOptions;
   /** Bounds other than the defaults. */
   limits?: Partial<Limits>;
+  /** How often a caller may call, counted by Cloudflare. Default: no limit. */
+  rateLimit?: RateLimits;
   /** Protocol extensions the agent declares (§4.6); a required one is enforced. */
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
@@ -101,6 +104,7 @@ export interface Agent {
   readonly extensions: readonly AgentExtension[];
   readonly tenants: Tenants | undefined;
   readonly limits: Limits;
+  readonly rateLimit: z.infer<typeof RateLimitsSchema> | undefined;
 }
 
 const mediaTypes = requiredList(
@@ -141,6 +145,7 @@ const Definition = message({
   }).optional(),
   extensions: z.array(AgentExtension).default([]),
   limits: z.preprocess((given) => given ?? {}, LimitsSchema),
+  rateLimit: RateLimitsSchema.optional(),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),
@@ -175,6 +180,10 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
     if (unattainable !== -1 && checked.auth.requirements.length === 0) {
       throw A2AError.field(`skills[${unattainable}].scopes`, "callers of open() have none");
     }
+    for (const name of ["tasksPerOwner", "streamsPerOwner"] as const) {
+      if (checked.limits[name] === undefined || checked.auth.listsTasks) continue;
+      throw A2AError.field(`limits.${name}`, "callers of open() are one owner; see rateLimit");
+    }
     for (const entry of checked.push?.allow ?? []) parseAllowEntry(entry);
     return {
       id: checked.id ?? slug(checked.name),
@@ -188,6 +197,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       extensions: withSkillExtension(definition.skills, checked.extensions),
       tenants: checked.tenants,
       limits: checked.limits,
+      rateLimit: checked.rateLimit,
     };
   } catch (error) {
     if (!A2AError.is(error)) throw error;

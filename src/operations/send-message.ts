@@ -4,6 +4,7 @@ import { A2AError, unwrap } from "../protocol/errors.ts";
 import type { SendMessageRequest, SendMessageResponse } from "../protocol/requests.ts";
 import { findTask } from "./find-task.ts";
 import { checkMessageLimits } from "./message-limits.ts";
+import { admit } from "./owner-limits.ts";
 import type { Ports, SendInput, TaskPort } from "./ports.ts";
 import { checkTarget } from "./push-configs.ts";
 import { followTask, isLost, reattach, type TaskStream } from "./reattach.ts";
@@ -20,7 +21,10 @@ export async function sendMessage(
     const result = await ports.tasks.find(id)?.resume(input.owner, caller.requestId, { historyLength });
     return isLost(result) ? undefined : result;
   };
-  return unwrap(await reattach(task.send(input, { returnImmediately, historyLength }), resume));
+  const admitted = await admit(ports, input.owner, { task: id });
+  const sent = await reattach(task.send(input, { returnImmediately, historyLength }), resume);
+  await admitted.settle(sent);
+  return unwrap(sent);
 }
 
 /** §3.1.2: the same, answered with a stream of what happens. */
@@ -30,8 +34,10 @@ export async function sendStreamingMessage(
   ports: Ports,
 ): Promise<TaskStream> {
   const { id, task, input } = prepare(caller, request, ports);
-  const stream = unwrap(await task.stream(input));
-  return followTask(id, input.owner, "input", stream, ports);
+  const admitted = await admit(ports, input.owner, { task: id, stream: true });
+  const opened = await task.stream(input);
+  await admitted.settle(opened);
+  return admitted.watch(followTask(id, input.owner, "input", unwrap(opened), ports));
 }
 
 function prepare(

@@ -22,6 +22,7 @@ import {
   getTaskPushNotificationConfig,
   listTaskPushNotificationConfigs,
 } from "./push-configs.ts";
+import { limitRate } from "./rate-limit.ts";
 import type { TaskStream } from "./reattach.ts";
 import { sendMessage, sendStreamingMessage } from "./send-message.ts";
 import { subscribeToTask } from "./subscribe-to-task.ts";
@@ -49,7 +50,7 @@ const MODULES: {
 /** What an operation answers: a value, or a stream of frames. */
 export type Outcome = { value: object } | { stream: TaskStream };
 
-/** Performs an operation: capability, extensions, request, tenant, leave, then the operation itself. */
+/** Performs an operation: rate, capability, extensions, request, tenant, leave, then the operation itself. */
 export async function perform<N extends OperationName>(
   name: N,
   caller: Caller,
@@ -57,6 +58,7 @@ export async function perform<N extends OperationName>(
   ports: Ports,
 ): Promise<Outcome> {
   const row = OPERATIONS[name];
+  await limitRate(name, caller, ports);
   checkCapability(name, ports.agent);
   checkExtensions(caller, ports.agent);
   const request = parse(row.request, params) as RequestOf<N>;

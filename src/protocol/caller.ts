@@ -23,8 +23,11 @@ export interface Caller {
 }
 
 /** The owner of what a caller makes, as one string: agent, tenant, scheme with issuer, and subject (§13.1). */
-export function ownerOf(agentId: string, { tenant, scheme, issuer, principal }: Caller): string {
-  // Names of schemes have no spaces, so this is one text for one pair.
-  const authority = issuer === undefined ? scheme : `${scheme} ${issuer}`;
-  return JSON.stringify([agentId, tenant, authority, principal]);
+export function ownerOf(agentId: string, caller: Caller): string {
+  return JSON.stringify([agentId, caller.tenant, authorityOf(caller), caller.principal]);
+}
+
+/** Scheme and issuer as one text. Names of schemes have no spaces, so it is one text for one pair. */
+export function authorityOf({ scheme, issuer }: Caller): string {
+  return issuer === undefined ? scheme : `${scheme} ${issuer}`;
 }

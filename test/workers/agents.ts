@@ -69,6 +69,17 @@ export const shared = defineAgent({
   tenants: ["alpha", "beta", "a/b"],
 });
 
+/** Its callers may have two tasks in progress and two streams open. */
+export const busy = defineAgent({
+  ...scripted,
+  id: "busy",
+  name: "Busy",
+  auth: apiKey(),
+  tenants: ["alpha"],
+  replies: true,
+  limits: { tasksPerOwner: 2, streamsPerOwner: 2 },
+});
+
 /** Two of its three skills need scopes; says which one its message is for. */
 export const skilled = defineAgent({
   id: "skilled",

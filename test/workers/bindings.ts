@@ -30,6 +30,7 @@ const REFUSALS = {
   INVALID_PARAMS: { jsonrpc: -32602, rest: 400 },
   PERMISSION_DENIED: { jsonrpc: -32000, rest: 403 },
   INTERNAL: { jsonrpc: -32603, rest: 500 },
+  RESOURCE_EXHAUSTED: { jsonrpc: -32000, rest: 429 },
   UNAUTHENTICATED: { jsonrpc: -32000, rest: 401 },
 } as const;
 

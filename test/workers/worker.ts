@@ -1,6 +1,7 @@
 /** The Worker that tests in workerd talk to. */
 import { durableObjects, worker } from "durable-a2a";
 import {
+  busy,
   careless,
   keyed,
   mirror,
@@ -23,6 +24,7 @@ const agents = [
   keyed,
   shared,
   skilled,
+  busy,
   mirror,
   narrow,
   patient,
