@@ -1,6 +1,7 @@
 export { durableObjects } from "../durable-objects/index.ts";
 export type { TaskIndexClass } from "../durable-objects/task-index.ts";
 export type { TaskObjectClass } from "../durable-objects/task-object.ts";
+export type { AuditRecord, AuditSink } from "./agent/audit.ts";
 export type { AuthScheme, Principal } from "./agent/auth-scheme.ts";
 export type { ArtifactInput, ArtifactOptions, Content } from "./agent/content.ts";
 export {

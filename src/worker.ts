@@ -8,6 +8,7 @@ const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   return {
     agent,
+    env,
     // Asked for by the card alone.
     get url() {
       return publicUrl(bindings, request) + path;

@@ -8,6 +8,7 @@ import type { OperationName } from "../protocol/operations.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
 import type { Task } from "../protocol/task.ts";
 import { parseAllowEntry } from "../push/target.ts";
+import type { AuditSink } from "./audit.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import { type Limits, LimitsSchema } from "./limits.ts";
 import { type RateLimits, RateLimitsSchema } from "./rate-limit.ts";
@@ -50,6 +51,13 @@ export interface AgentDefinition<Env = unknown> {
   replies?: boolean;
   /** Webhooks. Without it push notifications are not supported. */
   push?: PushOptions;
+  /** Where the records of calls that change state go. Default: the console, as JSON. */
+  audit?: AuditSink;
+  /**
+   * Origins whose pages may call, such as `https://app.example.com`; never with cookies. An empty list is none. Default:
+   * any.
+   */
+  origins?: string[];
   /** Bounds other than the defaults. */
   limits?: Partial<Limits>;
   /** How often a caller may call, counted by Cloudflare. Default: no limit. */
@@ -103,6 +111,8 @@ export interface Agent {
   readonly push: Required<PushOptions> | undefined;
   readonly extensions: readonly AgentExtension[];
   readonly tenants: Tenants | undefined;
+  /** Undefined is any. */
+  readonly origins: readonly string[] | undefined;
   readonly limits: Limits;
   readonly rateLimit: z.infer<typeof RateLimitsSchema> | undefined;
 }
@@ -133,6 +143,10 @@ const Definition = message({
   authorize: z
     .custom<AgentDefinition["authorize"]>((value) => typeof value === "function", "must be a function")
     .optional(),
+  audit: z.custom<AuditSink>((value) => typeof value === "function", "must be a function").optional(),
+  origins: z
+    .array(z.string().refine(isOrigin, "must be an origin such as https://app.example.com"))
+    .optional(),
   run: z.custom<AgentDefinition["run"]>((value) => typeof value === "function", "must be a function"),
   inputModes: mediaTypes.default(["text/plain"]),
   outputModes: mediaTypes.default(["text/plain"]),
@@ -160,6 +174,10 @@ function withSkillExtension(
   if (known || !skills.some(({ scopes }) => scopes?.length)) return declared;
   const description = "A message names its skill in its metadata";
   return [...declared, { uri: SKILL_EXTENSION, description }];
+}
+
+function isOrigin(text: string): boolean {
+  return !text.includes("*") && URL.parse(text)?.origin === text;
 }
 
 function tenantName(name: string, context: z.RefinementCtx<string>): void {
@@ -196,6 +214,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       push: checked.push,
       extensions: withSkillExtension(definition.skills, checked.extensions),
       tenants: checked.tenants,
+      origins: checked.origins,
       limits: checked.limits,
       rateLimit: checked.rateLimit,
     };

@@ -81,10 +81,10 @@ function describe(c: Exchange, milliseconds: number): string {
   return `${operation} ${binding} task=${task} state=${state} ${c.res.status} ${milliseconds}ms`;
 }
 
-/** Any origin may call, without cookies; answers are never guessed to be something else than they say. */
+/** Which pages of others may call, without cookies; answers are never guessed to be something else than they say. */
 function browserAccess(agent: Agent) {
   const allow = cors({
-    origin: "*",
+    origin: agent.origins === undefined ? "*" : [...agent.origins],
     allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
     allowHeaders: [
       "a2a-version",

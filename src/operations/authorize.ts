@@ -43,7 +43,8 @@ async function taskOf(
   return unwrap(await task.get(owner, {}));
 }
 
-function taskIdOf(request: RequestOf<OperationName>): string | undefined {
+/** Id of the task that the request names. */
+export function taskIdOf(request: RequestOf<OperationName>): string | undefined {
   if ("message" in request) return request.message.taskId;
   if ("taskId" in request) return request.taskId;
   return "id" in request ? request.id : undefined;

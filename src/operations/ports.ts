@@ -130,6 +130,8 @@ export interface RateLimiter {
 /** Everything an operation may reach. */
 export interface Ports {
   readonly agent: Agent;
+  /** The Worker's bindings, for what the agent's author wrote. */
+  readonly env: unknown;
   /** Absolute URL of the agent, without a trailing slash. */
   readonly url: string;
   /** Where the request comes from; empty when that is not known. */

@@ -51,7 +51,7 @@ function prepare(
   if (message.role !== "ROLE_USER") throw A2AError.field("message.role", "must be ROLE_USER");
   message.parts.forEach(({ mediaType }, index) => {
     if (mediaType === undefined || matchesMediaType(mediaType, agent.inputModes)) return;
-    const description = `${mediaType} is none of ${agent.inputModes.join(", ")}`;
+    const description = `is none of ${agent.inputModes.join(", ")}`;
     throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", {
       message: `Content type not supported: message.parts[${index}].mediaType: ${description}`,
       fields: [{ field: `message.parts[${index}].mediaType`, description }],

@@ -10,7 +10,9 @@ import {
   type OperationRow,
   type RequestOf,
 } from "../protocol/operations.ts";
-import { authorize } from "./authorize.ts";
+import type { Task, TaskState } from "../protocol/task.ts";
+import { audited, type Seen } from "./audit.ts";
+import { authorize, taskIdOf } from "./authorize.ts";
 import { cancelTask } from "./cancel-task.ts";
 import { getExtendedAgentCard } from "./get-extended-agent-card.ts";
 import { getTask } from "./get-task.ts";
@@ -51,23 +53,46 @@ const MODULES: {
 export type Outcome = { value: object } | { stream: TaskStream };
 
 /** Performs an operation: rate, capability, extensions, request, tenant, leave, then the operation itself. */
-export async function perform<N extends OperationName>(
+export function perform<N extends OperationName>(
   name: N,
   caller: Caller,
   params: unknown,
   ports: Ports,
 ): Promise<Outcome> {
+  const seen: Seen = { caller };
+  return audited(name, seen, ports, () => performed(name, seen, params, ports));
+}
+
+async function performed<N extends OperationName>(
+  name: N,
+  seen: Seen,
+  params: unknown,
+  ports: Ports,
+): Promise<Outcome> {
   const row = OPERATIONS[name];
+  const { caller } = seen;
   await limitRate(name, caller, ports);
   checkCapability(name, ports.agent);
   checkExtensions(caller, ports.agent);
   const request = parse(row.request, params) as RequestOf<N>;
   const tenant = await tenantOf(ports.agent.tenants, caller, request.tenant);
   checkInnerTenant(request);
-  const named = { ...caller, tenant };
-  await authorize(name, named, request, ports);
-  const answer: object = await MODULES[name](named, request, ports);
-  return row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
+  seen.caller = { ...caller, tenant };
+  await authorize(name, seen.caller, request, ports);
+  const answer: object = await MODULES[name](seen.caller, request, ports);
+  const outcome: Outcome =
+    row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
+  const { id = taskIdOf(request), state } = taskOf(outcome);
+  Object.assign(seen, { task: id, state });
+  return outcome;
+}
+
+/** The task that an answer is about. */
+export function taskOf(outcome: Outcome): { id?: string | undefined; state?: TaskState | undefined } {
+  if ("stream" in outcome) return { id: outcome.stream.taskId, state: outcome.stream.state };
+  const value = outcome.value as { task?: object; taskId?: string };
+  const task = (value.task ?? value) as Partial<Task>;
+  return task.status ? { id: task.id, state: task.status.state } : { id: value.taskId };
 }
 
 /** A webhook inside a message is of the message's tenant. */
