@@ -17,8 +17,15 @@ export async function limitRate(operation: OperationName, caller: Caller, ports:
 /** Who is counted: not the tenant, which the caller chooses, and strangers by where they come from. */
 function counted(caller: Caller, { agent, address }: Ports): string[] {
   return agent.definition.auth.requirements.length === 0
-    ? [address]
+    ? [network(address)]
     : [authorityOf(caller), caller.principal];
+}
+
+/** An IPv6 address as the first half that all addresses of a customer share: who has one has 2^64 of them. */
+function network(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = ""] = address.split("::");
+  return [...head.split(":").filter((group) => group !== ""), "0", "0", "0", "0"].slice(0, 4).join(":");
 }
 
 async function count({ binding, period }: RateLimit, key: string[], ports: Ports): Promise<void> {

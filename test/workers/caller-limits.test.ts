@@ -347,6 +347,12 @@ describe("the rate of calls", () => {
     expect((await from("192.0.2.1")).status).toBe(200);
     expect((await from("192.0.2.1")).status).toBe(429);
     expect((await from("192.0.2.2")).status).toBe(200);
+    // One customer has all addresses that begin alike.
+    expect((await from("2001:db8:1:2:3:4:5:6")).status).toBe(200);
+    expect((await from("2001:db8:1:2::7")).status).toBe(429);
+    expect((await from("2001:db8:1:3::7")).status).toBe(200);
+    expect((await from("2001:db8::1")).status).toBe(200);
+    expect((await from("2001:db8::2")).status).toBe(429);
   });
 
   test("without the binding is not unlimited: nobody is served", async () => {
