@@ -47,6 +47,7 @@ export function taskAnswer({ task, cause }: TaskRecord, view: TaskView): Result<
   });
 }
 
-function isSettled({ task }: TaskRecord): boolean {
+/** Whether a call that waits for the task is answered now. */
+export function isSettled({ task }: TaskRecord): boolean {
   return isTerminal(task.status.state) || isInterrupted(task.status.state);
 }

@@ -155,6 +155,13 @@ export class EventLog {
     if (this.#record) this.#rows.snapshot(this.#record);
   }
 
+  /** Forgets the task, whose tables are gone. */
+  clear(): void {
+    this.#takeUnstored();
+    this.#record = undefined;
+    this.#rows.clear();
+  }
+
   /** The stored events, oldest first. */
   stored(): Iterable<StoredEvent> {
     return this.#rows.stored();
@@ -171,7 +178,9 @@ export class EventLog {
       return total > limits.task ? taskIsFull(limits.task) : undefined;
     }
     if (record.task.artifacts.length > limits.artifacts) return tooMuch("artifacts", limits.artifacts);
-    if (lengths.some((length) => length > limits.event)) return tooMuch("event", limits.event);
+    // A result of a step has been measured by itself.
+    const published = lengths.filter((_, index) => events[index]?.kind !== "outcome");
+    if (published.some((length) => length > limits.event)) return tooMuch("event", limits.event);
     return total > limits.task ? tooMuch("task", limits.task) : undefined;
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
+import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
@@ -18,7 +19,7 @@ const PATIENCE_MS = 2_000;
 const MAX_MESSAGE_LENGTH = 500_000;
 
 export class IndexCursor {
-  readonly #index: (owner: string) => Pick<IndexPort, "put">;
+  readonly #index: (owner: string) => Pick<IndexPort, "put" | "remove">;
   readonly #alarms: Alarms;
   readonly #agents: ReadonlyMap<string, Agent>;
   #latest: TaskRecord | undefined;
@@ -29,7 +30,7 @@ export class IndexCursor {
   #known = false;
 
   constructor(
-    index: (owner: string) => Pick<IndexPort, "put">,
+    index: (owner: string) => Pick<IndexPort, "put" | "remove">,
     alarms: Alarms,
     agents: ReadonlyMap<string, Agent>,
   ) {
@@ -60,6 +61,21 @@ export class IndexCursor {
     if (timer) clearTimeout(timer);
   }
 
+  /** Takes the task out of the index; rejects when the index does not answer. */
+  async remove({
+    agentId,
+    owner,
+    taskId,
+  }: {
+    agentId: string;
+    owner: string;
+    taskId: string;
+  }): Promise<void> {
+    this.#latest = undefined;
+    await this.#inFlight;
+    if (this.#agents.get(agentId)?.definition.auth.listsTasks) await this.#index(owner).remove(taskId);
+  }
+
   #mark(record: TaskRecord): void {
     if (!this.#agents.get(record.agentId)?.definition.auth.listsTasks) return;
     this.#known = true;
@@ -78,8 +94,10 @@ export class IndexCursor {
       });
       this.#hurry = undefined;
     }
+    let ended = false;
     while (this.#latest) {
       const record = this.#latest;
+      ended = isTerminal(record.task.status.state);
       this.#latest = undefined;
       try {
         await this.#index(record.owner).put(indexRow(record));
@@ -91,7 +109,10 @@ export class IndexCursor {
       }
     }
     this.#inFlight = undefined;
-    if (!this.#latest) this.#alarms.set("index", undefined);
+    if (this.#latest) return;
+    this.#alarms.set("index", undefined);
+    // A task that waits is not woken in vain. One that has ended is, once: another row now costs more than that.
+    if (!ended) this.#alarms.settle();
   }
 }
 

@@ -104,6 +104,14 @@ export class LogRows {
     this.#rowsSinceSnapshot = 0;
   }
 
+  /** Forgets that there was a log; its tables are gone. */
+  clear(): void {
+    this.#tables.clear();
+    this.#seq = 0;
+    this.#length = 0;
+    this.#rowsSinceSnapshot = 0;
+  }
+
   /** All stored events, oldest first. */
   *stored(): Generator<StoredEvent> {
     for (const row of this.#rows(0)) yield* decode(row);

@@ -69,6 +69,18 @@ export class OwnerCounts {
     else this.#working?.delete(id);
   }
 
+  /** A task was deleted. */
+  forget(id: string): void {
+    this.#reserved.delete(id);
+    this.#working?.delete(id);
+  }
+
+  /** All tasks were deleted. */
+  forgetAll(): void {
+    this.#reserved.clear();
+    this.#working?.clear();
+  }
+
   /** Whether the task would be one more: it is not counted yet, and has not ended. */
   #isMore(id: string): boolean {
     if (this.#workingNow().has(id) || this.#reserved.has(id)) return false;

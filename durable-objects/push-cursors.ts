@@ -68,6 +68,11 @@ export class PushCursors {
     return { ok: true, value: undefined };
   }
 
+  /** Forgets that there were any; their table is gone. */
+  clear(): void {
+    this.#exists = false;
+  }
+
   #count(): number {
     if (!this.#exists) return 0;
     return this.#sql.exec<{ count: number }>("SELECT count(*) AS count FROM push").one().count;

@@ -1,37 +1,25 @@
 /**
- * Runs the turns of one task, one at a time. While a turn runs an alarm holds the object in memory: without
- * traffic the platform would evict it within minutes.
+ * Runs the turns of one task, one at a time. While the code of a turn runs an alarm holds the object in memory: without
+ * traffic the platform would evict it within minutes. A turn whose object was cut off, or put away while the turn
+ * waited, runs again from the top when there is something to go on with; what it remembers is in the log.
  */
 import type { Agent } from "../src/agent/define-agent.ts";
+import { inWords } from "../src/agent/duration.ts";
 import { Turn } from "../src/agent/turn.ts";
 import type { TurnPort } from "../src/agent/turn-port.ts";
-import {
-  A2AError,
-  type Reason,
-  type Refusal,
-  type Result,
-  refuse,
-  unwrap,
-} from "../src/protocol/errors.ts";
+import { type Result, refuse, unwrap } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
-import { isInterrupted, isTerminal, type Task } from "../src/protocol/task.ts";
+import { isTerminal, type Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
-import type { AcceptedMessage, ArtifactEvent, TaskEvent } from "../src/task/event.ts";
+import { failed, failureOf, nextTurn, working } from "../src/task/endings.ts";
+import type { AcceptedMessage, TaskEvent } from "../src/task/event.ts";
+import { Journal } from "../src/task/journal.ts";
+import { isParked, type Question } from "../src/task/progress.ts";
 import type { Alarms } from "./alarms.ts";
 import type { Entry, EventLog } from "./event-log.ts";
+import { Waits } from "./waits.ts";
 
 const HOLD_MS = 30_000;
-
-/** What the edge alone may say of a request; from an agent it is an error like any other. */
-const EDGE_REASONS: ReadonlySet<Reason> = new Set<Reason>([
-  "UNAUTHENTICATED",
-  "PARSE_ERROR",
-  "INVALID_REQUEST",
-  "METHOD_NOT_FOUND",
-  "METHOD_NOT_ALLOWED",
-  "PAYLOAD_TOO_LARGE",
-  "INTERNAL",
-]);
 
 /** Where a turn looks up other tasks of the same owner. */
 export interface TaskLookup {
@@ -50,172 +38,254 @@ interface Dependencies {
   readonly reply: (message: Message) => boolean;
 }
 
+/** A run of a turn, in memory. */
+interface Run {
+  readonly abort: AbortController;
+  readonly waits: Waits;
+  turn?: Turn;
+}
+
 export class Runner {
   readonly #deps: Dependencies;
-  #abort: AbortController | undefined;
+  #run: Run | undefined;
+  /** Turns that were begun so far, by this object or by the one that was here before it. */
+  #begun: number;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-  }
-
-  /** Runs the turn that the log says has begun. */
-  start(): void {
-    const record = this.#deps.log.record;
-    if (!record?.turn || this.#abort) return;
-    this.#abort = new AbortController();
-    void this.#run(record, record.turn, this.#abort);
-  }
-
-  /** Holds the object while a turn is in progress, and lets it go after. */
-  hold(record: TaskRecord): void {
-    this.#deps.alarms.set("hold", record.turn ? Date.now() + HOLD_MS : undefined);
+    this.#begun = deps.log.record?.turns ?? 0;
   }
 
   /**
-   * Ends a task whose turn was cut off with the object that ran it: there is a turn in the log, and none in
-   * memory. It fails, so that nobody waits for it for ever.
+   * Runs the turn that the log says is in progress: one that has just begun, or one that was cut off. One that waits
+   * is left alone, unless `held`: the alarm that held the object went off, so its code was running.
    */
-  recover(): void {
-    if (!this.#deps.log.record?.turn || this.#abort) return;
-    this.#close([this.#failed("The agent was interrupted and could not finish this task")]);
+  start(held = false): void {
+    const { log } = this.#deps;
+    const { record } = log;
+    if (!record?.turn || this.#run) return;
+    if (record.turns > this.#begun) {
+      this.#begun = record.turns;
+      this.#begin(record, new Journal());
+    } else if (held || !isParked(record.turn, Date.now())) {
+      this.#resume(record);
+    }
   }
 
-  /** The entries of the log say whether there is a turn to hold the object for. */
+  /** What is due at this time: the deadline of the task, the time limit of a question, the end of a sleep. */
+  alarm(now: number): void {
+    const { log } = this.#deps;
+    const before = log.seq;
+    const deadline = this.#deadline(log.record);
+    if (deadline !== undefined && deadline <= now) this.#expire();
+    const asked = log.record?.turn?.asked;
+    if (asked?.until !== undefined && asked.until <= now) this.#unanswered(asked);
+    const run = this.#run;
+    run?.waits.wake(now);
+    run?.waits.settle();
+    this.start(log.seq === before);
+    this.plan();
+  }
+
+  /** The entries of the log say what the turn waits for. */
   tell(entries: readonly Entry[]): void {
-    const last = entries.findLast(({ event }) => event.kind !== "artifact");
-    if (last) this.hold(last.record);
+    for (const { event } of entries) {
+      if (event.kind === "message" && event.answers) this.#run?.waits.give({ message: event.message });
+      if (event.kind === "authorized") this.#run?.waits.give({ authorized: event.value });
+    }
+    if (entries.some(({ event }) => event.kind !== "artifact")) this.plan();
   }
 
-  /** Cancels the task, and then tells the turn in progress. A task that is canceled already stays as it is (§3.3.1). */
+  /** Sets the alarm for what comes next; the nearest first, so that it is set once. */
+  plan(): void {
+    const { log, alarms } = this.#deps;
+    const { record } = log;
+    if (!record || log.seq === 0) return;
+    const { turn } = record;
+    const held =
+      turn !== undefined && !(this.#run ? this.#run.waits.parked : isParked(turn, Date.now()));
+    alarms.set("hold", held ? Date.now() + HOLD_MS : undefined);
+    alarms.set("wait", turn && this.#nextWake(turn));
+    alarms.set("deadline", this.#deadline(record));
+    if (!held) alarms.settle();
+  }
+
+  /**
+   * Cancels the task, then tells the turn in progress and lets the agent clean up. A task that is canceled already
+   * stays as it is (§3.3.1).
+   */
   cancel(record: TaskRecord): Result<undefined> {
-    const { id, status } = record.task;
-    if (status.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
-    if (isTerminal(status.state)) {
+    const { log } = this.#deps;
+    const { id, status: last } = record.task;
+    if (last.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
+    if (isTerminal(last.state)) {
       return refuse("TASK_NOT_CANCELABLE", {
-        message: `The task has ended (${status.state}) and cannot be canceled`,
+        message: `The task has ended (${last.state}) and cannot be canceled`,
         metadata: { taskId: id },
       });
     }
+    const cleanup = this.#agent(record)?.definition.onCancel !== undefined;
     const timestamp = new Date().toISOString();
-    const canceled = this.#deps.log.append(
-      [{ kind: "status", status: { state: "TASK_STATE_CANCELED", timestamp } }],
-      { always: true },
+    const status = { state: "TASK_STATE_CANCELED", timestamp } as const;
+    log.append([{ kind: "status", status, ...(cleanup && { cleanup }) }], { always: true });
+    this.stop("the task was canceled");
+    const canceled = log.record;
+    if (cleanup && canceled) this.#begin(canceled, new Journal());
+    this.plan();
+    return { ok: true, value: undefined };
+  }
+
+  /** Aborts the run in memory, if there is one. */
+  stop(why: string): void {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.abort.abort(new Error(why));
+    run?.turn?.close();
+  }
+
+  #nextWake({ asked, wakes }: NonNullable<TaskRecord["turn"]>): number | undefined {
+    const sleeping = this.#run ? this.#run.waits.ends : wakes.filter((end) => end > Date.now());
+    const next = Math.min(...sleeping, asked?.until ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(next) ? next : undefined;
+  }
+
+  #deadline(record: TaskRecord | undefined): number | undefined {
+    const limits = record && this.#agent(record)?.limits;
+    if (!limits || isTerminal(record.task.status.state)) return undefined;
+    return Date.parse(record.heardAt) + limits.taskDeadline;
+  }
+
+  #expire(): void {
+    const { log } = this.#deps;
+    const { record } = log;
+    if (!record) return;
+    const allowed = inWords(this.#agent(record)?.limits.taskDeadline ?? 0);
+    log.append([failed(record, `The task was not done within ${allowed} of the last message`)], {
+      always: true,
+    });
+    this.stop("the deadline of the task has passed");
+  }
+
+  /** The question goes on as an error of the call that asked it. */
+  #unanswered({ call, until = 0 }: Question): void {
+    const { log } = this.#deps;
+    const error = { name: "AnswerTimeoutError", message: `Nobody answered "${call.name}" in time` };
+    const outcome = { kind: "outcome", call, error } as const;
+    console.log(
+      `task ${log.record?.task.id}: "${call.name}" was not answered by ${new Date(until).toISOString()}`,
     );
-    this.#stop(record);
-    return canceled;
+    log.append([outcome, working()], { always: true });
+    this.#run?.waits.give(outcome);
   }
 
-  /** Aborts the turn in progress, and gives the agent the chance to clean up. */
-  #stop(record: TaskRecord): void {
-    this.#abort?.abort(new Error("the task was canceled"));
-    const agent = this.#agent(record);
-    if (!agent?.definition.onCancel || !record.turn) return;
-    const turn = this.#turn(agent, record, record.turn, AbortSignal.abort());
-    void this.#report(record, async () => agent.definition.onCancel?.(turn));
+  /** Runs the turn again, unless it has done so in vain too often. */
+  #resume(record: TaskRecord): void {
+    const { log } = this.#deps;
+    const { restarts = 0, stalledSince } = record.turn ?? {};
+    const limits = this.#agent(record)?.limits;
+    const stalled = stalledSince === undefined ? 0 : Date.now() - Date.parse(stalledSince);
+    if (limits && restarts >= limits.restarts && stalled >= limits.stalled) {
+      const minutes = Math.round(stalled / 60_000);
+      const why = `The agent was interrupted ${restarts + 1} times in ${minutes} minutes and got no further`;
+      console.error(`task ${record.task.id}: ${why}`);
+      this.#close(record.turn?.cleanup ? [{ kind: "turn-ended" }] : [failed(record, why)]);
+      return;
+    }
+    log.append([{ kind: "turn-resumed", time: new Date().toISOString() }], { always: true });
+    if (log.record) this.#begin(log.record, Journal.read(log.stored()));
   }
 
-  async #run(record: TaskRecord, begun: NonNullable<TaskRecord["turn"]>, abort: AbortController) {
-    const { caller } = begun.input;
+  #begin(record: TaskRecord, journal: Journal): void {
+    const { input } = record;
+    if (!input) return;
+    const abort = new AbortController();
+    const run: Run = { abort, waits: new Waits(abort.signal, () => this.#run === run && this.plan()) };
+    this.#run = run;
+    void this.#execute(run, record, input, journal);
+  }
+
+  async #execute(
+    run: Run,
+    record: TaskRecord,
+    input: AcceptedMessage,
+    journal: Journal,
+  ): Promise<void> {
     let events: TaskEvent[];
-    let turn: Turn | undefined;
     try {
       const agent = this.#agent(record);
       if (!agent) throw new Error(`no agent "${record.agentId}" in this Worker`);
-      turn = this.#turn(agent, record, begun, abort.signal);
-      events = turn.closing(await agent.definition.run(turn));
+      const turn = new Turn(
+        agent,
+        this.#port(run, record, journal),
+        this.#deps.env,
+        run.abort.signal,
+        input,
+      );
+      run.turn = turn;
+      const { definition } = agent;
+      if (record.turn?.cleanup) {
+        await definition.onCancel?.(turn);
+        events = [{ kind: "turn-ended" }];
+      } else {
+        events = turn.closing(await definition.run(turn));
+      }
     } catch (error) {
-      events = [this.#failure(error, record, caller.requestId)];
-      turn?.close();
+      const ended =
+        this.#run !== run ||
+        isTerminal(this.#deps.log.record?.task.status.state ?? "TASK_STATE_WORKING");
+      if (!ended || record.turn?.cleanup) {
+        console.error(
+          `task ${record.task.id}: the agent threw (request ${input.caller.requestId})`,
+          error,
+        );
+      }
+      events = record.turn?.cleanup
+        ? [{ kind: "turn-ended" }]
+        : [failureOf(error, record, input.caller.requestId)];
     }
-    this.#abort = undefined;
+    run.turn?.close();
+    // Canceled, or past its deadline: another word has ended the turn.
+    if (this.#run !== run) return;
+    this.#run = undefined;
     this.#close(events);
     this.start();
+    this.plan();
   }
 
   /** Appends the events that close a turn, and begins the next one when a message waits. */
   #close(events: TaskEvent[]): void {
     const { log } = this.#deps;
     const { record } = log;
-    // Answered with a message, or ended by cancel or by the agent itself: nothing is left to close.
-    if (!record || isTerminal(record.task.status.state)) return;
+    // Answered with a message, or ended by the agent itself: nothing is left to close.
+    if (!record || (isTerminal(record.task.status.state) && !record.turn)) return;
     const next =
       events.at(-1)?.kind === "turn-ended" && record.waiting.length > 0 ? nextTurn(record) : [];
     const appended = log.append([...events, ...next]);
     if (appended.ok) return;
     const { refusal } = appended;
-    log.append([this.#failed(refusal.message ?? "", refusal)], { always: true });
-  }
-
-  #failure(error: unknown, { task }: TaskRecord, requestId: string): TaskEvent {
-    if (A2AError.is(error) && !EDGE_REASONS.has(error.reason)) {
-      console.error(`task ${task.id}: ${error.message}`, error.fields);
-      const { reason, message, fields, metadata } = error;
-      return this.#failed(message, { reason, message, fields, metadata });
-    }
-    if (!isTerminal(this.#deps.log.record?.task.status.state ?? "TASK_STATE_WORKING")) {
-      console.error(`task ${task.id}: the agent threw (request ${requestId})`, error);
-    }
-    return this.#failed(`Internal error (request ${requestId})`);
-  }
-
-  async #report({ task }: TaskRecord, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      console.error(`task ${task.id}: onCancel threw`, error);
-    }
+    log.append([failed(record, refusal.message ?? "", refusal)], { always: true });
   }
 
   #agent(record: TaskRecord): Agent | undefined {
     return this.#deps.agents.get(record.agentId);
   }
 
-  #turn(
-    agent: Agent,
-    record: TaskRecord,
-    begun: { number: number; input: AcceptedMessage },
-    signal: AbortSignal,
-  ): Turn {
-    const { log, lookup, reply, env } = this.#deps;
-    const port: TurnPort = {
+  #port(run: Run, record: TaskRecord, journal: Journal): TurnPort {
+    const { log, lookup, reply } = this.#deps;
+    return {
+      journal,
+      waits: run.waits,
       // A task that was answered with a message is forgotten; its turn still sees what it was.
       record: () => log.record ?? record,
       now: () => new Date().toISOString(),
       append: (events) => {
         if (log.record) unwrap(log.append(events));
       },
-      chunk: (event: ArtifactEvent) => log.chunk(event),
+      chunk: (event) => log.chunk(event),
       reply,
+      recall: (call) => Journal.read(log.stored(), true).outcome(call),
       tasksById: (ids) => lookup.byId(record, ids),
       tasksOfContext: () => lookup.ofContext(record),
     };
-    return new Turn(agent, port, env, signal, begun);
   }
-
-  /** The framework's own end of a task; its message says why. */
-  #failed(text: string, cause?: Refusal): TaskEvent {
-    const { id, contextId } = this.#deps.log.record?.task ?? {};
-    return {
-      kind: "status",
-      status: {
-        state: "TASK_STATE_FAILED",
-        timestamp: new Date().toISOString(),
-        message: {
-          messageId: crypto.randomUUID(),
-          taskId: id,
-          contextId,
-          role: "ROLE_AGENT",
-          parts: [{ text }],
-        },
-      },
-      ...(cause && { cause }),
-    };
-  }
-}
-
-/** A message that waited starts its turn; what the last turn asked for is no longer what the task waits for. */
-function nextTurn({ task }: TaskRecord): TaskEvent[] {
-  if (!isInterrupted(task.status.state)) return [{ kind: "turn-started" }];
-  const status = { state: "TASK_STATE_WORKING", timestamp: new Date().toISOString() } as const;
-  return [{ kind: "status", status }, { kind: "turn-started" }];
 }

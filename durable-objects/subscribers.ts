@@ -4,7 +4,7 @@
  * Bounds: a reader that lags by more than MAX_BACKLOG bytes is closed, a stream lives at most MAX_AGE_MS (an
  * open stream keeps the object in memory), and a reader that left is found by the next heartbeat.
  */
-import type { Until } from "../src/operations/ports.ts";
+import type { OpenStream, Until } from "../src/operations/ports.ts";
 import type { Message } from "../src/protocol/message.ts";
 import { isTerminal, type TaskState } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
@@ -178,6 +178,12 @@ export function taskFrame(seq: number | undefined, { task }: TaskRecord): Uint8A
 /** The events that a stream shows of those that were stored. */
 export function laterFrames(stored: readonly StoredEvent[], record: TaskRecord): Uint8Array[] {
   return stored.flatMap(({ seq, event }) => eventFrame(seq, event, record) ?? []);
+}
+
+/** The stream of a message that is the whole answer. */
+export function messageStream(message: Message): OpenStream {
+  const frames = finishedStream([encodeFrame(undefined, { message })]);
+  return { taskId: "", state: "TASK_STATE_COMPLETED", frames };
 }
 
 /** A stream of just these frames. */

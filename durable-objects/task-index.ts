@@ -3,9 +3,10 @@
  *
  * Layout: table `task`, made with the first row, and one index over (time, id), so that a change of a task costs
  * two written rows. Lifetime: that of the tasks. Bound: a row for each task the owner has.
+ * Table `doomed`, made at first use: ids of tasks that are being deleted, one after the other, by the alarm.
  */
 import { DurableObject } from "cloudflare:workers";
-import type { Bindings } from "../src/env.ts";
+import { type Bindings, taskDirectory } from "../src/env.ts";
 import type {
   AdmitRequest,
   IndexPage,
@@ -16,6 +17,9 @@ import type {
 import type { Result } from "../src/protocol/errors.ts";
 import type { TaskState } from "../src/protocol/task.ts";
 import { OwnerCounts } from "./owner-counts.ts";
+
+/** A request to a task each. */
+const DELETED_AT_ONCE = 40;
 
 export type TaskIndexClass = new (
   ctx: DurableObjectState,
@@ -95,6 +99,40 @@ export function taskIndexObject(): TaskIndexClass {
       if (!this.#exists) return undefined;
       const query = "SELECT state FROM task WHERE id = ?";
       return this.#sql.exec<{ state: TaskState }>(query, id).toArray()[0]?.state;
+    }
+
+    async remove(id: string): Promise<void> {
+      this.#counts.forget(id);
+      if (this.#exists) this.#sql.exec("DELETE FROM task WHERE id = ?", id);
+    }
+
+    async deleteAll(): Promise<number> {
+      if (!this.#exists) return 0;
+      const { storage } = this.ctx;
+      const count = storage.transactionSync(() => {
+        this.#sql.exec("CREATE TABLE IF NOT EXISTS doomed (id TEXT PRIMARY KEY) WITHOUT ROWID");
+        this.#sql.exec("INSERT OR IGNORE INTO doomed SELECT id FROM task");
+        return this.#sql.exec("DELETE FROM task RETURNING id").toArray().length;
+      });
+      this.#counts.forgetAll();
+      await storage.setAlarm(Date.now());
+      return count;
+    }
+
+    /** Deletes the tasks that are doomed, some at a time, until none is left. */
+    override async alarm(): Promise<void> {
+      const { storage } = this.ctx;
+      const ids = this.#sql.exec<{ id: string }>("SELECT id FROM doomed LIMIT ?", DELETED_AT_ONCE);
+      const doomed = ids.toArray();
+      if (doomed.length === 0) return;
+      const tasks = taskDirectory(this.env);
+      await Promise.all(
+        doomed.map(async ({ id }) => {
+          await tasks.find(id)?.erase();
+          this.#sql.exec("DELETE FROM doomed WHERE id = ?", id);
+        }),
+      );
+      await storage.setAlarm(Date.now());
     }
 
     #create(): void {

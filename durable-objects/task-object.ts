@@ -1,24 +1,16 @@
 /** The Durable Object of one task: what it can be asked. The work is in its parts. */
 import { DurableObject } from "cloudflare:workers";
 import type { Agent } from "../src/agent/define-agent.ts";
-import { type Bindings, taskIndex } from "../src/env.ts";
+import type { Bindings } from "../src/env.ts";
 import type * as ports from "../src/operations/ports.ts";
 import { type Result, refuse } from "../src/protocol/errors.ts";
-import type { Message } from "../src/protocol/message.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/protocol/requests.ts";
-import type { Task } from "../src/protocol/task.ts";
+import { isTerminal, type Task } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { type TaskView, viewTask } from "../src/task/view.ts";
-import { Alarms } from "./alarms.ts";
-import { Answers, taskAnswer } from "./answers.ts";
-import { type Entry, EventLog } from "./event-log.ts";
-import { IndexCursor } from "./index-cursor.ts";
-import { Intake } from "./intake.ts";
-import { taskLookup } from "./lookup.ts";
-import { PushCursors } from "./push-cursors.ts";
-import { Runner } from "./runner.ts";
-import { Streams } from "./streams.ts";
-import { Subscribers } from "./subscribers.ts";
+import { isSettled, taskAnswer } from "./answers.ts";
+import { messageStream } from "./subscribers.ts";
+import { TaskParts } from "./task-parts.ts";
 
 export type TaskObjectClass = new (
   ctx: DurableObjectState,
@@ -30,48 +22,41 @@ type Reply<T> = Promise<Result<T>>;
 /** The class, for the agents of a Worker by id. */
 export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass {
   return class TaskObject extends DurableObject<Bindings> implements ports.TaskPort {
-    readonly #subscribers = new Subscribers();
-    readonly #answers = new Answers();
-    readonly #alarms = new Alarms(this.ctx.storage);
-    readonly #index = new IndexCursor((owner) => taskIndex(this.env, owner), this.#alarms, agents);
-    readonly #log = new EventLog(this.ctx.storage, agents, (entries) => this.#tell(entries));
-    readonly #push = new PushCursors(this.ctx.storage.sql);
-    readonly #intake = new Intake(this.ctx.id.toString(), agents, this.#log, this.#push);
-    readonly #streams = new Streams(agents, this.#log, this.#subscribers);
-    readonly #runner = new Runner({
-      agents,
-      env: this.env,
-      log: this.#log,
-      alarms: this.#alarms,
-      lookup: taskLookup(this.env, agents),
-      reply: (message) => this.#reply(message),
-    });
+    readonly #parts = new TaskParts(this.ctx, this.env, agents);
 
     async send(input: ports.SendInput, options: ports.SendOptions): Reply<SendMessageResponse> {
-      this.#runner.recover();
-      const taken = this.#intake.take(input, !options.returnImmediately);
+      this.#parts.runner.start();
+      const taken = this.#parts.intake.take(input, !options.returnImmediately);
       if (!taken.ok) return taken;
-      const answer = options.returnImmediately ? undefined : this.#answers.next();
-      this.#runner.start();
-      const given = (await answer) ?? { record: this.#log.record ?? taken.value };
+      if ("message" in taken.value) return { ok: true, value: taken.value };
+      const { record, repeated } = taken.value;
+      // A retry may find its task done; a new message has its answer still to come.
+      const done = options.returnImmediately || (repeated && isSettled(record));
+      if (done) this.#parts.log.settle();
+      const answer = done ? undefined : this.#parts.answers.next();
+      this.#parts.runner.start();
+      const given = (await answer) ?? { record: this.#parts.log.record ?? record };
       if ("message" in given) return { ok: true, value: given };
-      await this.#index.settled();
+      await this.#parts.index.settled();
       return taskAnswer(given.record, options);
     }
 
-    async resume(owner: string, requestId: string, view: TaskView): Reply<SendMessageResponse> {
-      const found = this.#with(owner, () => this.#intake.find(requestId));
-      return found.ok ? this.#answers.taskAnswer(found.value, view) : found;
+    async resume(owner: string, sent: ports.Sent, view: TaskView): Reply<SendMessageResponse> {
+      const found = this.#with(owner, () => this.#parts.intake.find(sent));
+      return found.ok ? this.#parts.answers.taskAnswer(found.value, view) : found;
     }
 
     async stream(input: ports.SendInput): Reply<ports.OpenStream> {
-      this.#runner.recover();
-      const taken = this.#streams.full(input.agentId) ?? this.#intake.take(input, true);
+      this.#parts.runner.start();
+      const taken = this.#parts.streams.full(input.agentId) ?? this.#parts.intake.take(input, true);
       if (!taken.ok) return taken;
+      if ("message" in taken.value) return { ok: true, value: messageStream(taken.value.message) };
+      const { record, repeated } = taken.value;
+      const lastEventId = repeated ? (input.caller.lastEventId ?? this.#parts.log.seq) : undefined;
       // Attached before the turn starts: nothing of it can fall between.
-      const value = this.#streams.open(taken.value, { until: "input", lastEventId: undefined });
-      this.#runner.start();
-      await this.#index.settled();
+      const value = this.#parts.streams.open(record, { until: "input", lastEventId });
+      this.#parts.runner.start();
+      await this.#parts.index.settled();
       return { ok: true, value };
     }
 
@@ -80,61 +65,63 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async cancel(owner: string): Reply<Task> {
-      const canceled = this.#with(owner, (record) => this.#runner.cancel(record));
-      await this.#index.settled();
+      const canceled = this.#with(owner, (record) => this.#parts.runner.cancel(record));
+      await this.#parts.index.settled();
       return canceled.ok ? this.get(owner, {}) : canceled;
     }
 
     async subscribe(owner: string, options: ports.SubscribeOptions): Reply<ports.OpenStream> {
-      return this.#with(owner, (record) => this.#streams.subscribe(record, options));
+      return this.#with(owner, (record) => this.#parts.streams.subscribe(record, options));
     }
 
     async putPushConfig(owner: string, config: TaskPushNotificationConfig) {
-      return this.#with(owner, () => this.#intake.configure(config));
+      return this.#with(owner, () => this.#parts.intake.configure(config));
     }
 
     async getPushConfig(owner: string, id: string): Reply<TaskPushNotificationConfig> {
-      return this.#with(owner, () => this.#push.find(id));
+      return this.#with(owner, () => this.#parts.push.find(id));
     }
 
     async listPushConfigs(owner: string, limit: number, after: string): Reply<ports.ConfigPage> {
-      return this.#with(owner, () => ({ ok: true, value: this.#push.page(limit, after) }));
+      return this.#with(owner, () => ({ ok: true, value: this.#parts.push.page(limit, after) }));
     }
 
     async deletePushConfig(owner: string, id: string): Reply<undefined> {
-      return this.#with(owner, () => this.#push.delete(id));
+      return this.#with(owner, () => this.#parts.push.delete(id));
+    }
+
+    async authorize(name: string, value: unknown): Reply<undefined> {
+      this.#parts.runner.start();
+      const authorized = this.#parts.intake.authorize(name, value);
+      this.#parts.runner.start();
+      return authorized;
+    }
+
+    async erase(): Promise<boolean> {
+      const { record } = this.#parts.log;
+      if (!record) return false;
+      // Whoever waits for the task sees an end of it first.
+      if (!isTerminal(record.task.status.state)) this.#parts.runner.cancel(record);
+      this.#parts.runner.stop("the task was deleted");
+      this.#parts.retention.erase(this.#parts.log.record ?? record);
+      await this.#parts.retention.finish();
+      return true;
     }
 
     override async alarm(): Promise<void> {
-      this.#alarms.fired();
-      this.#runner.recover();
-      const { record } = this.#log;
-      if (!record) return;
-      this.#runner.hold(record);
-      this.#index.resume(record);
-    }
-
-    /** Wakes the readers of the log. */
-    #tell(entries: readonly Entry[]): void {
-      this.#intake.tell(entries);
-      this.#subscribers.send(entries);
-      this.#answers.tell(entries);
-      // In this order the alarm that held the turn stands by for the index, instead of being set anew.
-      this.#index.tell(entries);
-      this.#runner.tell(entries);
-    }
-
-    #reply(message: Message): boolean {
-      if (!this.#log.discard()) return false;
-      this.#subscribers.sendMessage(message);
-      this.#answers.give({ message });
-      return true;
+      this.#parts.alarms.fired();
+      const now = Date.now();
+      if (await this.#parts.retention.alarm(now)) return;
+      this.#parts.runner.alarm(now);
+      const { record } = this.#parts.log;
+      if (record) this.#parts.index.resume(record);
+      this.#parts.retention.plan();
     }
 
     /** Does something with the task, when it is the owner's; one that never was and another's look alike. */
     #with<T>(owner: string, work: (record: TaskRecord) => Result<T>): Result<T> {
-      this.#runner.recover();
-      const { record } = this.#log;
+      this.#parts.runner.start();
+      const { record } = this.#parts.log;
       return record?.owner === owner ? work(record) : refuse("TASK_NOT_FOUND");
     }
   };

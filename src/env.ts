@@ -46,8 +46,8 @@ export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
   // The namespace is typed by what a Worker binds; which class that is, `durableObjects` decides.
   const port = (id: DurableObjectId) => TASK_OBJECT.get(id) as unknown as TaskPort;
   return {
-    create() {
-      const id = TASK_OBJECT.newUniqueId();
+    create(name) {
+      const id = name === undefined ? TASK_OBJECT.newUniqueId() : TASK_OBJECT.idFromName(name);
       return { id: id.toString(), task: port(id) };
     },
     find(text) {

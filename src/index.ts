@@ -12,9 +12,13 @@ export {
   defineAgent,
   type PushOptions,
 } from "./agent/define-agent.ts";
+export type { Authorization } from "./agent/durable-calls.ts";
+export type { Duration } from "./agent/duration.ts";
 export type { Limits } from "./agent/limits.ts";
 export type { RateLimit, RateLimits } from "./agent/rate-limit.ts";
+export { AnswerTimeoutError, NonRetryableError } from "./agent/remembered.ts";
 export { SKILL_EXTENSION, type Skill } from "./agent/skill.ts";
+export type { StepContext, StepOptions, StepWork } from "./agent/step.ts";
 export type { Tenants } from "./agent/tenants.ts";
 export type { Turn, TurnEnd, TurnResult } from "./agent/turn.ts";
 export { type ApiKeyOptions, apiKey } from "./edge/auth/api-key.ts";
@@ -26,6 +30,7 @@ export { type OAuth2Flow, type OAuth2Options, oauth2 } from "./edge/auth/oauth2.
 export { type OidcOptions, oidc } from "./edge/auth/oidc.ts";
 export { open } from "./edge/auth/open.ts";
 export type { Bindings } from "./env.ts";
+export { deleteTask, deleteTasksOf, type OwnerName, resumeTask } from "./operator.ts";
 export type { Caller } from "./protocol/caller.ts";
 export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";
 export { A2AError, type Reason } from "./protocol/errors.ts";

@@ -10,7 +10,8 @@ import type { Task } from "../protocol/task.ts";
 import { parseAllowEntry } from "../push/target.ts";
 import type { AuditSink } from "./audit.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
-import { type Limits, LimitsSchema } from "./limits.ts";
+import type { Duration } from "./duration.ts";
+import { type CheckedLimits, duration, type Limits, LimitsSchema } from "./limits.ts";
 import { type RateLimits, RateLimitsSchema } from "./rate-limit.ts";
 import { SKILL_EXTENSION, Skill } from "./skill.ts";
 import { refuseTenantName, type Tenants } from "./tenants.ts";
@@ -39,7 +40,10 @@ export interface AgentDefinition<Env = unknown> {
   authorize?(asked: AuthorizeRequest): boolean | Promise<boolean>;
   /** The agent's work on one user message; what it returns ends the turn. */
   run(turn: Turn<Env>): TurnResult | Promise<TurnResult>;
-  /** Called after a client canceled the task, for clean-up; it can change nothing of the task. */
+  /**
+   * Called after a client canceled the task, for clean-up. It is a turn of its own, with the message of the last one: its
+   * steps and sleeps are durable, `turn.recall` tells what the turn had done, and nothing it publishes changes the task.
+   */
   onCancel?(turn: Turn<Env>): void | Promise<void>;
   /** Media types the agent reads; `*` stands for any type or subtype. Default: text/plain. */
   inputModes?: string[];
@@ -62,6 +66,13 @@ export interface AgentDefinition<Env = unknown> {
   limits?: Partial<Limits>;
   /** How often a caller may call, counted by Cloudflare. Default: no limit. */
   rateLimit?: RateLimits;
+  /** How long a task is kept after its end; then everything of it is gone. Default: 30 days. */
+  retention?: Duration;
+  /**
+   * `"messageId"`: a message without `Idempotency-Key` has its messageId for one. Default: off, because clients reuse
+   * messageIds.
+   */
+  idempotency?: "messageId";
   /** Protocol extensions the agent declares (§4.6); a required one is enforced. */
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
@@ -113,8 +124,10 @@ export interface Agent {
   readonly tenants: Tenants | undefined;
   /** Undefined is any. */
   readonly origins: readonly string[] | undefined;
-  readonly limits: Limits;
   readonly rateLimit: z.infer<typeof RateLimitsSchema> | undefined;
+  readonly limits: CheckedLimits;
+  /** ms. */
+  readonly retention: number;
 }
 
 const mediaTypes = requiredList(
@@ -160,6 +173,8 @@ const Definition = message({
   extensions: z.array(AgentExtension).default([]),
   limits: z.preprocess((given) => given ?? {}, LimitsSchema),
   rateLimit: RateLimitsSchema.optional(),
+  retention: duration("30 days"),
+  idempotency: z.literal("messageId").optional(),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),
@@ -217,6 +232,7 @@ export function defineAgent<Env = unknown>(definition: AgentDefinition<Env>): Ag
       origins: checked.origins,
       limits: checked.limits,
       rateLimit: checked.rateLimit,
+      retention: checked.retention,
     };
   } catch (error) {
     if (!A2AError.is(error)) throw error;

@@ -1,6 +1,7 @@
 /** The bounds of what callers may send and agents may publish. */
 import * as z from "zod";
 import { message } from "../protocol/proto-json.ts";
+import { type Duration, toMs } from "./duration.ts";
 
 const MIB = 1024 * 1024;
 
@@ -34,7 +35,21 @@ export interface Limits {
    * object requests for each stream, and one every 30 to 45 s while it is open.
    */
   streamsPerOwner?: number | undefined;
+  /** How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. */
+  taskDeadline: Duration;
+  /**
+   * How often a turn that was cut off runs again without getting anywhere, and for how long. Default: 5 times and
+   * 15 minutes. When both are used up the task FAILS: a few resets in a row, as in a deploy, fail nothing.
+   */
+  restarts: number;
+  stalled: Duration;
 }
+
+/** The limits of an agent, with durations in ms. */
+export type CheckedLimits = Omit<Limits, "taskDeadline" | "stalled"> & {
+  taskDeadline: number;
+  stalled: number;
+};
 
 const DEFAULTS: Required<Omit<Limits, "tasksPerOwner" | "streamsPerOwner">> = {
   bodyBytes: MIB,
@@ -46,9 +61,20 @@ const DEFAULTS: Required<Omit<Limits, "tasksPerOwner" | "streamsPerOwner">> = {
   event: MIB,
   task: 64 * MIB,
   streams: 1_000,
+  taskDeadline: "7 days",
+  restarts: 5,
+  stalled: "15 minutes",
 };
 
 const positive = (fallback: number) => z.int().min(1).default(fallback);
+
+/** A duration, read as ms. */
+export function duration(fallback: Duration) {
+  return z
+    .custom<Duration>((value) => toMs(value) !== undefined, 'must be ms or words such as "3 days"')
+    .default(fallback)
+    .transform((value) => toMs(value) ?? 0);
+}
 
 export const LimitsSchema = message({
   bodyBytes: positive(DEFAULTS.bodyBytes),
@@ -62,4 +88,7 @@ export const LimitsSchema = message({
   streams: positive(DEFAULTS.streams),
   tasksPerOwner: z.int().min(1).optional(),
   streamsPerOwner: z.int().min(1).optional(),
+  taskDeadline: duration(DEFAULTS.taskDeadline),
+  restarts: positive(DEFAULTS.restarts),
+  stalled: duration(DEFAULTS.stalled),
 });

@@ -1,23 +1,21 @@
 /**
- * One turn: from the user message that starts it to its end. This is what an agent's `run` is given; it
- * turns what the agent says into events of the task.
+ * One turn: from the user message that starts it to its end, pauses included. This is what an agent's `run` is given.
+ * What it says goes through the publisher, what it remembers through its durable calls.
  */
 import type { Caller } from "../protocol/caller.ts";
-import { A2AError, parse } from "../protocol/errors.ts";
-import { Message, textOf } from "../protocol/message.ts";
+import { type Message, textOf } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
-import {
-  Artifact,
-  isInterrupted,
-  StreamResponse,
-  type Task,
-  type TaskState,
-} from "../protocol/task.ts";
-import type { AcceptedMessage, ArtifactEvent, TaskEvent } from "../task/event.ts";
-import { type ArtifactInput, type ArtifactOptions, type Content, toParts } from "./content.ts";
+import { type Artifact, isInterrupted, type Task } from "../protocol/task.ts";
+import type { AcceptedMessage, TaskEvent } from "../task/event.ts";
+import type { ArtifactInput, ArtifactOptions, Content } from "./content.ts";
 import type { Agent } from "./define-agent.ts";
+import { type Authorization, DurableCalls } from "./durable-calls.ts";
+import type { Duration } from "./duration.ts";
 import { matchesMediaType } from "./media-type.ts";
+import { Publisher } from "./publisher.ts";
+import { misuse } from "./remembered.ts";
 import { skillOf } from "./skill.ts";
+import type { StepOptions, StepWork } from "./step.ts";
 import type { TurnPort } from "./turn-port.ts";
 
 declare const turnEnd: unique symbol;
@@ -33,31 +31,26 @@ export class Turn<Env = unknown> {
   readonly #port: TurnPort;
   readonly #agent: Agent;
   readonly #input: AcceptedMessage;
-  readonly #number: number;
-  #artifacts = 0;
-  #ended = false;
+  readonly #publisher: Publisher;
+  readonly #calls: DurableCalls;
 
   /** The Worker's bindings. */
   readonly env: Env;
-  /** Aborts when the task is canceled. */
+  /** Aborts when the task is canceled, and at its deadline. */
   readonly signal: AbortSignal;
-  /** How often this turn was begun, from 1. */
+  /** How often this turn was begun, from 1: it runs again after its object was cut off, or put away while it waited. */
   readonly attempt: number;
 
-  constructor(
-    agent: Agent,
-    port: TurnPort,
-    env: Env,
-    signal: AbortSignal,
-    { number, input }: { number: number; input: AcceptedMessage },
-  ) {
+  constructor(agent: Agent, port: TurnPort, env: Env, signal: AbortSignal, input: AcceptedMessage) {
+    const { turn, turns } = port.record();
     this.#agent = agent;
     this.#port = port;
     this.#input = input;
-    this.#number = number;
+    this.#publisher = new Publisher(agent, port, turns);
+    this.#calls = new DurableCalls(port, signal, agent.limits.event);
     this.env = env;
     this.signal = signal;
-    this.attempt = 1;
+    this.attempt = turn?.attempt ?? 1;
   }
 
   /** The task as it stands. */
@@ -115,36 +108,57 @@ export class Turn<Env = unknown> {
 
   /** Publishes a WORKING status, with a message when there is something to say. */
   async working(content?: Content): Promise<void> {
-    this.#append([this.#status("TASK_STATE_WORKING", content)]);
+    this.#publisher.append([this.#publisher.status("TASK_STATE_WORKING", content)]);
   }
 
   /** Publishes an artifact, or replaces the one of the same id. Returns its id. */
   async artifact(options: ArtifactOptions): Promise<string> {
-    const event = this.#artifactEvent(options);
-    this.#append([event]);
+    this.#calls.outsideSteps("turn.artifact was called");
+    const event = this.#publisher.artifact(options);
+    this.#publisher.append([event]);
     return event.artifact.artifactId;
   }
 
   /**
    * Publishes an artifact piece by piece, as `source` gives them: subscribers see each at once. Returns the
-   * whole artifact. What was published stays when the source throws or the task is canceled.
+   * whole artifact. What was published stays when the source throws or the task is canceled. A stream that came to
+   * its end is remembered under its artifact's id or name: a later run of the turn does not call the source again.
    */
-  async stream(
+  stream(
     options: Omit<ArtifactInput, "parts">,
     source: () => AsyncIterable<Content> | Promise<AsyncIterable<Content>>,
   ): Promise<Artifact> {
-    const artifactId = options.artifactId ?? this.#nextArtifactId();
+    const artifactId = options.artifactId ?? this.#publisher.artifactId(options.name);
+    const artifact = (): Artifact =>
+      this.task.artifacts?.find((each) => each.artifactId === artifactId) ?? { artifactId, parts: [] };
+    const work = async () => {
+      this.#port.journal.restart(artifactId);
+      await this.#streamAll(artifactId, options, source);
+      return artifact();
+    };
+    const again = () => {
+      this.#port.journal.passStream(artifactId);
+      return artifact();
+    };
+    return this.#calls.once(options.artifactId ?? options.name ?? "artifact", work, again);
+  }
+
+  async #streamAll(
+    artifactId: string,
+    options: Omit<ArtifactInput, "parts">,
+    source: () => AsyncIterable<Content> | Promise<AsyncIterable<Content>>,
+  ): Promise<void> {
     let append = false;
     let lastIsText = true;
     const publish = (parts: Content, lastChunk: boolean) => {
-      const event = this.#artifactEvent({
+      const event = this.#publisher.artifact({
         ...(append ? {} : options),
         artifactId,
         parts,
         append,
         lastChunk,
       });
-      if (!this.#ended) this.#port.chunk({ ...event, chunk: true });
+      this.#publisher.chunk(event);
       append = true;
       lastIsText = event.artifact.parts.at(-1)?.text !== undefined;
     };
@@ -155,8 +169,6 @@ export class Turn<Env = unknown> {
     this.signal.throwIfAborted();
     // Which piece is the last is known only now. An empty text changes nothing for text; anything else ends unmarked.
     if (lastIsText) publish("", true);
-    const artifact = this.task.artifacts?.find((each) => each.artifactId === artifactId);
-    return artifact ?? { artifactId, parts: [] };
   }
 
   /**
@@ -165,53 +177,91 @@ export class Turn<Env = unknown> {
    * (INVALID_AGENT_RESPONSE) when the event is not legal.
    */
   async publish(event: object): Promise<void> {
-    const response = parse(StreamResponse, this.#withIds(event), "INVALID_AGENT_RESPONSE");
-    const { task, message, statusUpdate, artifactUpdate } = response;
-    if (message) {
-      this.#reply(message);
-    } else if (statusUpdate) {
-      const { status, metadata } = statusUpdate;
-      this.#append([this.#statusEvent(status, metadata)]);
-    } else if (artifactUpdate) {
-      const { artifact, append, lastChunk, metadata } = artifactUpdate;
-      this.#append([
-        {
-          kind: "artifact",
-          artifact,
-          ...(append && { append }),
-          ...(lastChunk && { lastChunk }),
-          ...(metadata && { metadata }),
-        },
-      ]);
-    } else if (task) {
-      const { metadata, artifacts = [], status } = task;
-      this.#append([
-        ...(metadata ? [{ kind: "metadata", metadata } as const] : []),
-        ...artifacts.map((artifact) => ({ kind: "artifact", artifact }) as const),
-        this.#statusEvent(status),
-      ]);
+    this.#calls.outsideSteps("turn.publish was called");
+    this.#publisher.publish(event);
+  }
+
+  /**
+   * Runs `fn` until it succeeds once, and remembers its result: later runs of the turn get it at once. The result is
+   * JSON of at most 1 MiB (`limits.event`) or undefined. A failed try is repeated with exponential backoff, but a
+   * NonRetryableError is not; the error of the last try is thrown, and remembered too. `fn` may be run more than once
+   * when it is cut off in the middle. Within it, no durable call of the turn may be made.
+   *
+   * @example
+   * const order = await turn.step("place order", () => shop.order(item), { retries: 4, timeout: "30 seconds" });
+   */
+  step<T>(name: string, fn: StepWork<T>, options: StepOptions = {}): Promise<T> {
+    return this.#calls.step(name, fn, options);
+  }
+
+  /** Waits, however long: from 10 seconds on, the object is put away while it sleeps. At most 365 days. */
+  sleep(name: string, duration: Duration): Promise<void> {
+    return this.#calls.sleep(name, duration);
+  }
+
+  /**
+   * Asks the client (INPUT_REQUIRED) and gives its next message, however much later it comes. Only a message that
+   * comes after the question answers it. Throws an AnswerTimeoutError when none has come within `timeout`.
+   *
+   * @example
+   * const answer = await turn.ask("color", "Which color?", { timeout: "3 days" });
+   */
+  async ask(name: string, prompt: Content, { timeout }: { timeout?: Duration } = {}): Promise<Message> {
+    const outcome = await this.#question("ask", name, prompt, timeout);
+    return (outcome as { message: Message }).message;
+  }
+
+  /**
+   * Asks the client to authorize something (AUTH_REQUIRED, §7.6). Goes on with the client's next message, or out of
+   * band when `resumeTask` names this task and this name. Throws an AnswerTimeoutError after `timeout`.
+   */
+  async authorize(
+    name: string,
+    prompt: Content,
+    { timeout }: { timeout?: Duration } = {},
+  ): Promise<Authorization> {
+    const outcome = await this.#question("authorize", name, prompt, timeout);
+    if ("message" in outcome) return { via: "message", message: outcome.message };
+    return { via: "resume", value: (outcome as { authorized: unknown }).authorized };
+  }
+
+  /** What the `nth` step of this name gave in this turn, also before a cancel; undefined when it has not ended well. */
+  recall<T>(name: string, nth = 1): T | undefined {
+    const outcome = this.#port.recall({ kind: "step", name, nth });
+    return outcome && "value" in outcome ? (outcome.value as T) : undefined;
+  }
+
+  #question(kind: "ask" | "authorize", name: string, prompt: Content, timeout: Duration | undefined) {
+    if (this.#port.record().turn?.cleanup) {
+      throw misuse(`turn.${kind}("${name}"): a task that was canceled has nobody to ask`);
     }
+    const state = kind === "ask" ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_AUTH_REQUIRED";
+    return this.#calls.question(kind, name, () => this.#publisher.status(state, prompt), timeout);
   }
 
   /** Ends the task as COMPLETED. */
   complete(content?: Content): TurnEnd {
-    return this.#end("TASK_STATE_COMPLETED", content);
+    this.#publisher.end("TASK_STATE_COMPLETED", content);
+    return ENDED;
   }
 
   /** Ends the task as FAILED. */
   fail(content?: Content): TurnEnd {
-    return this.#end("TASK_STATE_FAILED", content);
+    this.#publisher.end("TASK_STATE_FAILED", content);
+    return ENDED;
   }
 
   /** Ends the task as REJECTED: the agent will not do it. */
   reject(content?: Content): TurnEnd {
-    return this.#end("TASK_STATE_REJECTED", content);
+    this.#publisher.end("TASK_STATE_REJECTED", content);
+    return ENDED;
   }
 
   /** Ends the turn as INPUT_REQUIRED; the client's next message starts another. With a message waiting already, the task stays WORKING. */
   inputRequired(content?: Content): TurnEnd {
     const answered = this.#port.record().waiting.length > 0;
-    return this.#end(answered ? "TASK_STATE_WORKING" : "TASK_STATE_INPUT_REQUIRED", content);
+    this.#publisher.end(answered ? "TASK_STATE_WORKING" : "TASK_STATE_INPUT_REQUIRED", content);
+    return ENDED;
   }
 
   /**
@@ -219,122 +269,30 @@ export class Turn<Env = unknown> {
    * already, the reply is its last status message.
    */
   reply(content: Content): TurnEnd {
-    return this.#reply(this.#message(content));
+    this.#publisher.reply(this.#publisher.message(content));
+    return ENDED;
   }
 
   /** What the end of `run` means for the task: the events that close the turn. */
   closing(result: TurnResult): TaskEvent[] {
+    this.#calls.check();
+    const { journal } = this.#port;
     const record = this.#port.record();
     const answer = typeof result === "string" ? { parts: result } : result;
     const events: TaskEvent[] = [];
-    if (answer && "parts" in answer && !this.#ended) events.push(this.#artifactEvent(answer));
-    const goesOn = this.#ended || record.waiting.length > 0 || isInterrupted(record.task.status.state);
-    events.push(goesOn ? { kind: "turn-ended" } : this.#status("TASK_STATE_COMPLETED"));
+    if (!this.#publisher.ended) {
+      if (answer && "parts" in answer) events.push(this.#publisher.artifact(answer));
+      events.push(...journal.rest());
+    }
+    const goesOn =
+      this.#publisher.ended || record.waiting.length > 0 || isInterrupted(record.task.status.state);
+    events.push(goesOn ? { kind: "turn-ended" } : this.#publisher.status("TASK_STATE_COMPLETED"));
     this.close();
-    return events;
+    return events.flatMap((event) => journal.again(event) ?? []);
   }
 
   /** Takes no more: what work that nobody awaited still publishes is dropped. */
   close(): void {
-    this.#ended = true;
-  }
-
-  #reply(message: Message): TurnEnd {
-    if (!this.#agent.replies) {
-      throw new A2AError("INVALID_AGENT_RESPONSE", {
-        message:
-          "Invalid agent response: a Message instead of a Task needs `replies: true` in the definition",
-      });
-    }
-    if (this.#ended) return ENDED;
-    // Alone, it has no task to name.
-    const { taskId: _, ...alone } = message;
-    if (!this.#port.reply(alone)) {
-      this.#append([this.#statusEvent({ state: "TASK_STATE_COMPLETED", message })]);
-    }
-    this.#ended = true;
-    return ENDED;
-  }
-
-  #append(events: TaskEvent[]): void {
-    if (!this.#ended) this.#port.append(events);
-    else console.warn(`task ${this.task.id}: dropped what was published after the end of the turn`);
-  }
-
-  #end(state: TaskState, content?: Content): TurnEnd {
-    this.#append([this.#status(state, content)]);
-    this.#ended = true;
-    return ENDED;
-  }
-
-  #status(state: TaskState, content?: Content): TaskEvent {
-    return this.#statusEvent({
-      state,
-      ...(content !== undefined && { message: this.#message(content) }),
-    });
-  }
-
-  #statusEvent(
-    status: { state: TaskState; message?: Message | undefined },
-    metadata?: Struct,
-  ): TaskEvent {
-    const { state, message } = status;
-    return {
-      kind: "status",
-      status: { state, ...(message && { message }), timestamp: this.#port.now() },
-      ...(metadata && { metadata }),
-    };
-  }
-
-  #message(content: Content): Message {
-    const { id, contextId } = this.#port.record().task;
-    const message = {
-      messageId: crypto.randomUUID(),
-      taskId: id,
-      contextId,
-      role: "ROLE_AGENT",
-      parts: toParts(content),
-    };
-    return parse(Message, message, "INVALID_AGENT_RESPONSE");
-  }
-
-  #artifactEvent({ parts, append, lastChunk, ...rest }: ArtifactOptions): ArtifactEvent {
-    const artifact = {
-      ...rest,
-      artifactId: rest.artifactId ?? this.#nextArtifactId(),
-      parts: toParts(parts),
-    };
-    return {
-      kind: "artifact",
-      artifact: parse(Artifact, artifact, "INVALID_AGENT_RESPONSE"),
-      ...(append && { append }),
-      ...(lastChunk && { lastChunk }),
-    };
-  }
-
-  #nextArtifactId(): string {
-    this.#artifacts += 1;
-    return `artifact-${this.#number}.${this.#artifacts}`;
-  }
-
-  /** Fills in the ids an agent need not repeat; those of another task are refused. */
-  #withIds(event: object): object {
-    const { id, contextId } = this.#port.record().task;
-    return Object.fromEntries(
-      Object.entries(event).map(([arm, body]) => {
-        if (typeof body !== "object" || body === null) return [arm, body];
-        const ids = arm === "task" ? { id, contextId } : { taskId: id, contextId };
-        for (const [name, value] of Object.entries(ids)) {
-          const given = (body as Struct)[name];
-          if (given !== undefined && given !== "" && given !== value) {
-            throw new A2AError("INVALID_AGENT_RESPONSE", {
-              message: `Invalid agent response: ${arm}.${name} names another task or context`,
-            });
-          }
-        }
-        const message = { messageId: crypto.randomUUID(), role: "ROLE_AGENT" };
-        return [arm, { ...(arm === "message" && message), ...body, ...ids }];
-      }),
-    );
+    this.#publisher.close();
   }
 }

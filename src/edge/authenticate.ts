@@ -2,7 +2,7 @@
 import { createMiddleware } from "hono/factory";
 import type { ExchangeEnv } from "../bindings/exchange.ts";
 import { A2AError } from "../protocol/errors.ts";
-import { EXTENSIONS_HEADER, requestedExtensions } from "../protocol/version.ts";
+import { EXTENSIONS_HEADER, IDEMPOTENCY_HEADER, requestedExtensions } from "../protocol/version.ts";
 
 /** Builds the caller, or refuses with UNAUTHENTICATED. */
 export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
@@ -18,6 +18,7 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
     throw A2AError.field(EXTENSIONS_HEADER, `names more than ${agent.limits.extensions} extensions`);
   }
   const declared = agent.extensions.map(({ uri }) => uri);
+  const idempotencyKey = readIdempotencyKey(c.req.header(IDEMPOTENCY_HEADER));
   const lastEventId = readLastEventId(c.req.header("Last-Event-ID"));
   const { subject, ...rest } = principal;
   const traceId = readTraceId(c.req.header("traceparent"));
@@ -29,9 +30,16 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
     requestId: c.get("requestId"),
     ...(traceId !== undefined && { traceId }),
     ...(lastEventId !== undefined && { lastEventId }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
   });
   await next();
 });
+
+function readIdempotencyKey(header: string | undefined): string | undefined {
+  const key = header?.trim();
+  if (key === undefined || /^[\x21-\x7e]{1,256}$/.test(key)) return key;
+  throw A2AError.field(IDEMPOTENCY_HEADER, "must be 1 to 256 visible ASCII characters");
+}
 
 /** The seq that the header names. What is no id of ours is 0, an event that no task has; absent is another thing. */
 function readLastEventId(header: string | undefined): number | undefined {

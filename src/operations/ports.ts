@@ -6,6 +6,7 @@ import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../protocol/requests.ts";
 import type { Task, TaskState } from "../protocol/task.ts";
+import type { Idempotency } from "../task/event.ts";
 import type { TaskView } from "../task/view.ts";
 
 /** A user message on its way to a task: a new one, or the one that `message.taskId` names. */
@@ -17,6 +18,13 @@ export interface SendInput {
   metadata?: Struct | undefined;
   acceptedOutputModes?: string[] | undefined;
   pushConfig?: TaskPushNotificationConfig | undefined;
+  idempotency?: Idempotency | undefined;
+}
+
+/** What tells a message that was sent before. */
+export interface Sent {
+  requestId: string;
+  key?: string | undefined;
 }
 
 export interface SendOptions extends TaskView {
@@ -52,8 +60,8 @@ export interface ConfigPage {
  */
 export interface TaskPort {
   send(input: SendInput, options: SendOptions): Promise<Result<SendMessageResponse>>;
-  /** Waits for the answer to a message that the task took in before; `requestId` is that of its caller. */
-  resume(owner: string, requestId: string, options: TaskView): Promise<Result<SendMessageResponse>>;
+  /** Waits for the answer to a message that the task took in before. */
+  resume(owner: string, sent: Sent, options: TaskView): Promise<Result<SendMessageResponse>>;
   stream(input: SendInput): Promise<Result<OpenStream>>;
   get(owner: string, view: TaskView): Promise<Result<Task>>;
   cancel(owner: string): Promise<Result<Task>>;
@@ -65,11 +73,15 @@ export interface TaskPort {
   getPushConfig(owner: string, id: string): Promise<Result<TaskPushNotificationConfig>>;
   listPushConfigs(owner: string, limit: number, after: string): Promise<Result<ConfigPage>>;
   deletePushConfig(owner: string, id: string): Promise<Result<undefined>>;
+  /** Gives the authorization that a turn waits for; for the operator, whoever the owner is. */
+  authorize(name: string, value: unknown): Promise<Result<undefined>>;
+  /** Deletes everything of the task; false when there is none. For the operator. */
+  erase(): Promise<boolean>;
 }
 
 export interface TaskDirectory {
-  /** A task object that nobody knows yet, and its id. */
-  create(): { id: string; task: TaskPort };
+  /** A task object that nobody knows yet, or the one of this name; and its id. */
+  create(name?: string): { id: string; task: TaskPort };
   /** The object a task id names; undefined when the text names none of ours. */
   find(id: string): TaskPort | undefined;
 }
@@ -113,6 +125,9 @@ export interface AdmitRequest {
 /** The tasks of one owner, latest status first. */
 export interface IndexPort {
   put(row: IndexRow): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Takes all tasks out of the list at once, and deletes them one after the other. Returns how many there were. */
+  deleteAll(): Promise<number>;
   list(query: IndexQuery): Promise<IndexPage>;
   /** Counts what is under way; refused with RESOURCE_EXHAUSTED when it is too much. */
   admit(request: AdmitRequest): Promise<Result<undefined>>;

@@ -3,6 +3,7 @@ import { type Caller, ownerOf } from "../protocol/caller.ts";
 import { A2AError, unwrap } from "../protocol/errors.ts";
 import type { SendMessageRequest, SendMessageResponse } from "../protocol/requests.ts";
 import { findTask } from "./find-task.ts";
+import { idempotencyOf } from "./idempotency.ts";
 import { checkMessageLimits } from "./message-limits.ts";
 import { admit } from "./owner-limits.ts";
 import type { Ports, SendInput, TaskPort } from "./ports.ts";
@@ -15,10 +16,11 @@ export async function sendMessage(
   request: SendMessageRequest,
   ports: Ports,
 ): Promise<SendMessageResponse> {
-  const { id, task, input } = prepare(caller, request, ports);
+  const { id, task, input } = await prepare(caller, request, ports);
   const { returnImmediately = false, historyLength } = request.configuration ?? {};
   const resume = async () => {
-    const result = await ports.tasks.find(id)?.resume(input.owner, caller.requestId, { historyLength });
+    const sent = { requestId: caller.requestId, key: input.idempotency?.key };
+    const result = await ports.tasks.find(id)?.resume(input.owner, sent, { historyLength });
     return isLost(result) ? undefined : result;
   };
   const admitted = await admit(ports, input.owner, { task: id });
@@ -33,18 +35,18 @@ export async function sendStreamingMessage(
   request: SendMessageRequest,
   ports: Ports,
 ): Promise<TaskStream> {
-  const { id, task, input } = prepare(caller, request, ports);
+  const { id, task, input } = await prepare(caller, request, ports);
   const admitted = await admit(ports, input.owner, { task: id, stream: true });
   const opened = await task.stream(input);
   await admitted.settle(opened);
   return admitted.watch(followTask(id, input.owner, "input", unwrap(opened), ports));
 }
 
-function prepare(
+async function prepare(
   caller: Caller,
   request: SendMessageRequest,
   ports: Ports,
-): { id: string; task: TaskPort; input: SendInput } {
+): Promise<{ id: string; task: TaskPort; input: SendInput }> {
   const { message, configuration, metadata } = request;
   const { agent, tasks } = ports;
   checkMessageLimits(request, agent.limits);
@@ -60,14 +62,25 @@ function prepare(
   const pushConfig = configuration?.taskPushNotificationConfig;
   if (pushConfig) checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
 
+  const idempotency = await idempotencyOf(caller, request, agent);
+  const self = ownerOf(agent.id, caller);
   const { id, task, owner } =
     message.taskId === undefined
-      ? { ...tasks.create(), owner: ownerOf(agent.id, caller) }
+      ? { ...tasks.create(idempotency && JSON.stringify([self, idempotency.key])), owner: self }
       : { id: message.taskId, ...findTask(caller, message.taskId, ports) };
   const acceptedOutputModes = configuration?.acceptedOutputModes;
   return {
     id,
     task,
-    input: { agentId: agent.id, owner, caller, message, metadata, acceptedOutputModes, pushConfig },
+    input: {
+      agentId: agent.id,
+      owner,
+      caller,
+      message,
+      metadata,
+      acceptedOutputModes,
+      pushConfig,
+      idempotency,
+    },
   };
 }

@@ -20,14 +20,19 @@ export interface Caller {
   readonly traceId?: string;
   /** Seq of the last event the caller saw of a stream (`Last-Event-ID`). */
   readonly lastEventId?: number;
+  /** `Idempotency-Key` of the request. */
+  readonly idempotencyKey?: string;
 }
 
+/** What of a caller says whose its tasks are. */
+export type Identity = Pick<Caller, "tenant" | "scheme" | "issuer" | "principal">;
+
 /** The owner of what a caller makes, as one string: agent, tenant, scheme with issuer, and subject (§13.1). */
-export function ownerOf(agentId: string, caller: Caller): string {
+export function ownerOf(agentId: string, caller: Identity): string {
   return JSON.stringify([agentId, caller.tenant, authorityOf(caller), caller.principal]);
 }
 
 /** Scheme and issuer as one text. Names of schemes have no spaces, so it is one text for one pair. */
-export function authorityOf({ scheme, issuer }: Caller): string {
+export function authorityOf({ scheme, issuer }: Identity): string {
   return issuer === undefined ? scheme : `${scheme} ${issuer}`;
 }

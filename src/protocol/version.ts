@@ -2,6 +2,7 @@
 import { A2AError } from "./errors.ts";
 
 export const VERSION_HEADER = "A2A-Version";
+export const IDEMPOTENCY_HEADER = "Idempotency-Key";
 export const EXTENSIONS_HEADER = "A2A-Extensions";
 export const PROTOCOL_VERSION = "1.0";
 

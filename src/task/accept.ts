@@ -2,7 +2,7 @@
 import { type Result, refuse } from "../protocol/errors.ts";
 import { isTerminal } from "../protocol/task.ts";
 import type { TaskRecord } from "./apply.ts";
-import type { AcceptedMessage, TaskEvent } from "./event.ts";
+import type { AcceptedMessage, MessageEvent, TaskEvent } from "./event.ts";
 
 /** The events of a new task: it is created, takes its first message and begins a turn with it. */
 export function begin(
@@ -12,15 +12,15 @@ export function begin(
 ): TaskEvent[] {
   const contextId = input.message.contextId ?? crypto.randomUUID();
   return [
-    { kind: "created", ...ids, contextId },
+    { kind: "created", ...ids, contextId, ...(input.idempotency && { named: true }) },
     messageEvent({ id: ids.taskId, contextId }, input, time),
     { kind: "turn-started" },
   ];
 }
 
 /**
- * The events of a further message: it starts a turn, or waits for the one in progress to end. Refused when the
- * message names another context (§3.4.3) or the task has ended (§3.1.1).
+ * The events of a further message: it starts a turn, answers the question of the one in progress, or waits for that
+ * to end. Refused when the message names another context (§3.4.3) or the task has ended (§3.1.1).
  */
 export function proceed(record: TaskRecord, input: AcceptedMessage, time: string): Result<TaskEvent[]> {
   const { task, turn } = record;
@@ -39,14 +39,15 @@ export function proceed(record: TaskRecord, input: AcceptedMessage, time: string
     });
   }
   const message = messageEvent(task, input, time);
-  return { ok: true, value: turn ? [message] : [message, { kind: "turn-started" }] };
+  if (!turn) return { ok: true, value: [message, { kind: "turn-started" }] };
+  return { ok: true, value: [turn.asked ? { ...message, answers: turn.asked.call } : message] };
 }
 
 function messageEvent(
   task: { id: string; contextId: string },
   { message, ...rest }: AcceptedMessage,
   time: string,
-): TaskEvent {
+): MessageEvent {
   return {
     kind: "message",
     ...rest,

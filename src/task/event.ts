@@ -19,6 +19,14 @@ export interface CreatedEvent {
   owner: string;
   taskId: string;
   contextId: string;
+  /** The object is named by an `Idempotency-Key`. */
+  named?: boolean;
+}
+
+/** An `Idempotency-Key`, and the SHA-256 of the request that came with it. */
+export interface Idempotency {
+  key: string;
+  request: string;
 }
 
 /** A user message with what its request said beside it. */
@@ -27,17 +35,66 @@ export interface AcceptedMessage {
   caller: Caller;
   metadata?: Struct;
   acceptedOutputModes?: string[];
+  idempotency?: Idempotency;
 }
 
-/** A user message was taken in: the task is WORKING, and the message waits for a turn. */
+/** A user message was taken in: the task is WORKING, and the message waits for a turn or answers what one asked. */
 export interface MessageEvent extends AcceptedMessage {
   kind: "message";
   time: string;
+  /** The question it answers. */
+  answers?: DurableCall;
 }
 
 /** A turn began, with the message that had waited longest. */
 export interface TurnStartedEvent {
   kind: "turn-started";
+}
+
+/** The turn, cut off with the object that ran it or put away while it waited, runs again from the top. */
+export interface TurnResumedEvent {
+  kind: "turn-resumed";
+  time: string;
+}
+
+/** A call of a turn that is remembered; within a turn (kind, name, nth) name it. `nth` counts from 1. */
+export interface DurableCall {
+  kind: "step" | "sleep" | "ask" | "authorize" | "stream";
+  name: string;
+  nth: number;
+}
+
+/** An error that is remembered. */
+export interface StoredError {
+  name: string;
+  message: string;
+  /** What an A2AError says beside its message. */
+  refusal?: Refusal;
+}
+
+/** What came of a call: a value (none is `undefined`), or an error. */
+export interface OutcomeEvent {
+  kind: "outcome";
+  call: DurableCall;
+  value?: unknown;
+  error?: StoredError;
+}
+
+/** A call waits until a time (ms): a sleep, or a step that failed `tries` times and is tried again. */
+export interface WaitEvent {
+  kind: "wait";
+  call: DurableCall;
+  until: number;
+  tries?: number;
+  /** Ends (ms) of the other waits of this turn. */
+  beside?: number[];
+}
+
+/** An authorization was given outside of A2A (§7.6.4). */
+export interface AuthorizedEvent {
+  kind: "authorized";
+  call: DurableCall;
+  value?: unknown;
 }
 
 /** The turn ended and the task goes on (a terminal status needs no such entry). */
@@ -51,6 +108,12 @@ export interface StatusEvent {
   metadata?: Struct;
   /** Why the framework ended the task, when it was not the agent's word. */
   cause?: Refusal;
+  /** The question that the status puts to the client; `until` (ms) and `beside` as in a wait. */
+  asks?: { call: DurableCall; until?: number; beside?: number[] };
+  /** Not part of what a turn says again when it runs again: said by the framework, or within a step. */
+  aside?: boolean;
+  /** With the end of the task its clean-up began: a turn of its own that can change nothing of the task. */
+  cleanup?: boolean;
 }
 
 export interface ArtifactEvent {
@@ -73,7 +136,11 @@ export type TaskEvent =
   | CreatedEvent
   | MessageEvent
   | TurnStartedEvent
+  | TurnResumedEvent
   | TurnEndedEvent
+  | OutcomeEvent
+  | WaitEvent
+  | AuthorizedEvent
   | StatusEvent
   | ArtifactEvent
   | MetadataEvent;

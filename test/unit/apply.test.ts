@@ -62,7 +62,7 @@ describe("a new task", () => {
       status: { state: "TASK_STATE_WORKING", timestamp: at(1) },
     });
     expect(task.history).toMatchObject([{ messageId: "m1", taskId: "t", contextId: "c" }]);
-    expect({ number: turn?.number, turns, waiting }).toEqual({ number: 1, turns: 1, waiting: [] });
+    expect({ number: turns, turns, waiting }).toEqual({ number: 1, turns: 1, waiting: [] });
   });
 
   test("gets a context of its own when the client names none", () => {

@@ -41,8 +41,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "env",
     "durable-objects",
   ],
+  operator: ["env", "protocol"],
   index: [
     "worker",
+    "operator",
     "edge",
     "bindings",
     "operations",

@@ -91,7 +91,10 @@ describe("an index that fails", () => {
       },
     };
     const agents = new Map([[listed.id, listed]]);
-    return { cursor: new IndexCursor(() => ({ put }), new Alarms(clock), agents), alarm: () => alarm };
+    return {
+      cursor: new IndexCursor(() => ({ put, remove: async () => {} }), new Alarms(clock), agents),
+      alarm: () => alarm,
+    };
   }
 
   test("keeps an answer waiting no longer than two seconds", async () => {
