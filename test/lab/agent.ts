@@ -35,5 +35,6 @@ const agent = defineAgent({
   },
 });
 
+export { ExecutionCounter } from "./counter.ts";
 export const { TaskObject, TaskIndex } = durableObjects(agent);
 export default worker(agent);

@@ -17,6 +17,10 @@ export type Step =
     }
   | { do: "chunks"; artifactId?: string; name?: string; count: number; everyMs?: number; text?: string }
   | { do: "sleep"; ms: number }
+  | { do: "step"; name: string; result?: unknown; ms?: number; fails?: number }
+  | { do: "durableSleep"; name: string; ms: number }
+  | { do: "ask" | "authorize"; name: string; text: string; timeoutMs?: number }
+  | { do: "report" }
   | { do: "throw"; message?: string; reason?: Reason }
   | { do: "publish"; event: object }
   | { do: "reply"; parts: Part[] }
@@ -40,8 +44,47 @@ export async function runScript(turn: Turn, steps: readonly Step[]): Promise<Tur
   return undefined;
 }
 
+/** Counts what is really run, in another object; `COUNTERS` is its namespace. */
+export interface Counter {
+  /** Notes one execution of the step; returns how many there are now. */
+  count(name: string): Promise<number>;
+  executions(): Promise<Record<string, number>>;
+}
+
+function counterOf({ env, task }: Turn): Counter {
+  const { COUNTERS } = env as { COUNTERS: DurableObjectNamespace };
+  return COUNTERS.getByName(task.id) as unknown as Counter;
+}
+
 async function runStep(turn: Turn, step: Step): Promise<TurnResult> {
   switch (step.do) {
+    case "step": {
+      const { name, result, ms = 0, fails = 0 } = step;
+      await turn.step(
+        name,
+        async ({ signal, attempt }) => {
+          await counterOf(turn).count(name);
+          if (ms > 0) await pause(ms, signal);
+          if (attempt <= fails) throw new Error(`try ${attempt} of "${name}" fails`);
+          return result;
+        },
+        { retries: fails, backoff: { first: 20 } },
+      );
+      return;
+    }
+    case "durableSleep":
+      return turn.sleep(step.name, step.ms);
+    case "ask":
+    case "authorize": {
+      const options = step.timeoutMs === undefined ? {} : { timeout: step.timeoutMs };
+      await turn[step.do](step.name, step.text, options);
+      return;
+    }
+    case "report": {
+      const data = { attempt: turn.attempt, executions: await counterOf(turn).executions() };
+      await turn.artifact({ artifactId: "report", name: "report", parts: { data } });
+      return turn.complete();
+    }
     case "working":
       return turn.working(step.text);
     case "artifact": {

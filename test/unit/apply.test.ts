@@ -62,7 +62,8 @@ describe("a new task", () => {
       status: { state: "TASK_STATE_WORKING", timestamp: at(1) },
     });
     expect(task.history).toMatchObject([{ messageId: "m1", taskId: "t", contextId: "c" }]);
-    expect({ number: turns, turns, waiting }).toEqual({ number: 1, turns: 1, waiting: [] });
+    expect(turn).toMatchObject({ attempt: 1, restarts: 0 });
+    expect({ turns, waiting }).toEqual({ turns: 1, waiting: [] });
   });
 
   test("gets a context of its own when the client names none", () => {
@@ -122,10 +123,10 @@ test("the history has user messages, and status messages once they are replaced,
   const ended = fold([{ kind: "turn-ended" }], asked);
   const next = proceed(ended, user("m2"), at(4));
   if (!next.ok) throw new Error("refused");
-  const { task, turn } = fold(next.value, ended);
+  const { task, turns, input } = fold(next.value, ended);
   expect(task.history.map(({ messageId }) => messageId)).toEqual(["m1", "s2", "s3", "m2"]);
   expect(task.status).toEqual({ state: "TASK_STATE_WORKING", timestamp: at(4) });
-  expect(turn).toMatchObject({ number: 2, input: { message: { messageId: "m2" } } });
+  expect({ turns, input }).toMatchObject({ turns: 2, input: { message: { messageId: "m2" } } });
 });
 
 test("a history keeps the latest thousand messages", () => {
@@ -147,7 +148,7 @@ describe("a message for a task whose turn runs", () => {
     expect(record.waiting.map(({ message }) => message.messageId)).toEqual(["m2", "m3"]);
     expect(apply(record, { kind: "turn-started" })).toMatchObject({ ok: false });
     record = fold([{ kind: "turn-ended" }, { kind: "turn-started" }], record);
-    expect(record.turn).toMatchObject({ number: 2, input: { message: { messageId: "m2" } } });
+    expect(record).toMatchObject({ turns: 2, input: { message: { messageId: "m2" } } });
   });
 
   test("is refused when it names another context (T-03)", () => {

@@ -102,7 +102,7 @@ describe.each(BINDINGS)("over %s", (binding) => {
     expect(witnessed.get(id)).toEqual([
       "run 100 heedless",
       "abort",
-      "onCancel TASK_STATE_CANCELED true",
+      "onCancel TASK_STATE_CANCELED false",
       "end 100 heedless",
     ]);
     await pause(20);

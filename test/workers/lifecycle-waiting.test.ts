@@ -52,10 +52,10 @@ describe.each(BINDINGS)("over %s", (binding) => {
     expect(statesOf(events)).toEqual(["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
     const artifacts = events.flatMap(({ event }) => event.artifactUpdate?.artifact ?? []);
     expect(artifacts.map(({ artifactId }) => artifactId)).toEqual([
+      "late-1.1",
       "artifact-1.1",
-      "artifact-1.2",
+      "late-2.1",
       "artifact-2.1",
-      "artifact-2.2",
     ]);
     const ended = await getTask(binding, task?.id ?? "", PATIENT);
     expect(assemble(others)).toEqual(content(ended));

@@ -100,21 +100,6 @@ describe("the log of a task", () => {
       "ROLE_USER",
     ]);
   });
-
-  test("a turn that was cut off with its object ends the task as FAILED, with a message that says so", async () => {
-    const task = await send(
-      [{ do: "working" }, { do: "sleep", ms: 60_000 }],
-      {},
-      { returnImmediately: true },
-    );
-    expect(task.status.state).toBe("TASK_STATE_WORKING");
-    await abortAllDurableObjects();
-    const { status } = await getTask(task.id);
-    expect(status.state).toBe("TASK_STATE_FAILED");
-    expect(status.message?.parts).toEqual([
-      { text: "The agent was interrupted and could not finish this task" },
-    ]);
-  });
 });
 
 describe("an event that does not fit a row is split, and comes back whole after waking", () => {

@@ -70,7 +70,7 @@ describe.each(BINDINGS)("over %s", (binding) => {
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
     const [pieces, whole] = task.artifacts ?? [];
     expect(pieces).toEqual({
-      artifactId: "artifact-1.1",
+      artifactId: "pieces-1.1",
       name: "pieces",
       description: "All of it",
       parts: [

@@ -136,13 +136,13 @@ describe.each(BINDINGS)("over %s", (binding) => {
     ];
     const first = await send(binding, script(a as Step, b as Step, { do: "input" }), {}, PLAIN);
     expect(first.artifacts).toEqual([
-      { artifactId: "artifact-1.1", ...whole, parts: [{ text: "1" }] },
-      { artifactId: "artifact-1.2", parts: [{ data: null }] },
+      { artifactId: `${whole.name}-1.1`, ...whole, parts: [{ text: "1" }] },
+      { artifactId: "artifact-1.1", parts: [{ data: null }] },
     ]);
     const second = await send(binding, script(b as Step), { taskId: first.id }, PLAIN);
     expect(second.artifacts?.map(({ artifactId }) => artifactId)).toEqual([
+      `${whole.name}-1.1`,
       "artifact-1.1",
-      "artifact-1.2",
       "artifact-2.1",
     ]);
   });
@@ -160,7 +160,7 @@ describe.each(BINDINGS)("over %s", (binding) => {
     expect(status.state).toBe("TASK_STATE_COMPLETED");
     const parts = [{ text: "0?" }, { data: 1 }];
     expect(artifacts?.[1]).toEqual({
-      artifactId: "artifact-1.2",
+      artifactId: "answer-1.1",
       name: "answer",
       description: "What it is",
       parts,

@@ -32,6 +32,8 @@ const agents = [
   careless,
 ];
 
+export { ExecutionCounter } from "../lab/counter.ts";
+
 const objects = durableObjects(script, ...agents);
 export const TaskObject = metered("TaskObject", objects.TaskObject);
 export const TaskIndex = metered("TaskIndex", objects.TaskIndex);
