@@ -18,7 +18,7 @@ const PATIENCE_MS = 2_000;
 const MAX_MESSAGE_LENGTH = 500_000;
 
 export class IndexCursor {
-  readonly #index: (owner: string) => IndexPort;
+  readonly #index: (owner: string) => Pick<IndexPort, "put" | "remove">;
   readonly #alarms: Alarms;
   readonly #agents: ReadonlyMap<string, Agent>;
   #latest: TaskRecord | undefined;
@@ -28,7 +28,11 @@ export class IndexCursor {
   /** Whether the index was told of this task since the object woke. */
   #known = false;
 
-  constructor(index: (owner: string) => IndexPort, alarms: Alarms, agents: ReadonlyMap<string, Agent>) {
+  constructor(
+    index: (owner: string) => Pick<IndexPort, "put" | "remove">,
+    alarms: Alarms,
+    agents: ReadonlyMap<string, Agent>,
+  ) {
     this.#index = index;
     this.#agents = agents;
     this.#alarms = alarms;

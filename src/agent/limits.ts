@@ -25,6 +25,16 @@ export interface Limits {
   task: number;
   /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
   streams: number;
+  /**
+   * Tasks of one owner that are in progress at once: neither ended nor waiting for their client. Default: no limit. Over
+   * it a message is refused with HTTP 429. Costs one object request for each message, and no rows.
+   */
+  tasksPerOwner?: number | undefined;
+  /**
+   * Streams of one owner that are open at once, over all its tasks. Default: no limit. Over it: HTTP 429. Costs two
+   * object requests for each stream, and one every 30 to 45 s while it is open.
+   */
+  streamsPerOwner?: number | undefined;
   /** How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. */
   taskDeadline: Duration;
   /**
@@ -41,7 +51,7 @@ export type CheckedLimits = Omit<Limits, "taskDeadline" | "stalled"> & {
   stalled: number;
 };
 
-const DEFAULTS: Limits = {
+const DEFAULTS: Required<Omit<Limits, "tasksPerOwner" | "streamsPerOwner">> = {
   bodyBytes: MIB,
   jsonDepth: 64,
   parts: 100,
@@ -76,6 +86,8 @@ export const LimitsSchema = message({
   event: positive(DEFAULTS.event),
   task: positive(DEFAULTS.task),
   streams: positive(DEFAULTS.streams),
+  tasksPerOwner: z.int().min(1).optional(),
+  streamsPerOwner: z.int().min(1).optional(),
   taskDeadline: duration(DEFAULTS.taskDeadline),
   restarts: positive(DEFAULTS.restarts),
   stalled: duration(DEFAULTS.stalled),

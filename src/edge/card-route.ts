@@ -1,6 +1,10 @@
 /** The public agent card over HTTP, with its caching (§8.2, §8.6). */
 import { agentCard } from "../agent/card.ts";
+import type { Agent } from "../agent/define-agent.ts";
+import { refuseTenantName } from "../agent/tenants.ts";
 import type { Exchange } from "../bindings/exchange.ts";
+import { restError } from "../bindings/rest.ts";
+import { A2AError } from "../protocol/errors.ts";
 
 const MAX_AGE_SECONDS = 300;
 
@@ -10,7 +14,11 @@ const firstServed = new Map<string, Date>();
 export async function serveCard(c: Exchange): Promise<Response> {
   c.get("facts").operation = "AgentCard";
   const { agent, url } = c.get("ports");
-  const body = JSON.stringify(agentCard(agent, url));
+  const tenant = c.req.param("tenant") ?? "";
+  if (!mayBeTenant(agent, tenant)) {
+    return restError(c, new A2AError("METHOD_NOT_FOUND", { message: "No such path" }));
+  }
+  const body = JSON.stringify(agentCard(agent, url, { tenant }));
   const etag = `"${await digest(body)}"`;
   const modified = deployed(c.env) ?? seen(etag);
   const headers = {
@@ -20,6 +28,17 @@ export async function serveCard(c: Exchange): Promise<Response> {
   };
   if (isFresh(c, etag, modified)) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { ...headers, "Content-Type": "application/json" } });
+}
+
+/**
+ * Whether there may be a card for it: of tenants that depend on the caller each has one, so that who asks without
+ * credentials learns nothing of which there are.
+ */
+function mayBeTenant({ tenants = [] }: Agent, tenant: string): boolean {
+  if (tenant === "") return true;
+  return typeof tenants === "function"
+    ? refuseTenantName(tenant) === undefined
+    : tenants.includes(tenant);
 }
 
 /** RFC 9110 §13.2.2: If-None-Match decides; If-Modified-Since only without it. */

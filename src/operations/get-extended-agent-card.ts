@@ -13,5 +13,5 @@ export async function getExtendedAgentCard(
 ): Promise<AgentCard> {
   const changes = await agent.definition.extendedCard?.(caller);
   if (!changes) throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
-  return agentCard(agent, url, changes);
+  return agentCard(agent, url, { changes, tenant: caller.tenant });
 }

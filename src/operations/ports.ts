@@ -115,6 +115,13 @@ export interface IndexPage {
   total: number;
 }
 
+/** What an owner wants to have one more of, and how many it may have. */
+export interface AdmitRequest {
+  /** The task that a message is for; it counts once, however many messages it has. */
+  task?: { id: string; limit: number };
+  stream?: { id: string; limit: number };
+}
+
 /** The tasks of one owner, latest status first. */
 export interface IndexPort {
   put(row: IndexRow): Promise<void>;
@@ -122,13 +129,30 @@ export interface IndexPort {
   /** Takes all tasks out of the list at once, and deletes them one after the other. Returns how many there were. */
   deleteAll(): Promise<number>;
   list(query: IndexQuery): Promise<IndexPage>;
+  /** Counts what is under way; refused with RESOURCE_EXHAUSTED when it is too much. */
+  admit(request: AdmitRequest): Promise<Result<undefined>>;
+  /** The stream is still open. */
+  hold(stream: string): Promise<void>;
+  /** These streams have ended, or messages to these tasks came to nothing. */
+  release(ids: string[]): Promise<void>;
+}
+
+/** A rate-limit binding of Cloudflare. */
+export interface RateLimiter {
+  limit(options: { key: string }): Promise<{ success: boolean }>;
 }
 
 /** Everything an operation may reach. */
 export interface Ports {
   readonly agent: Agent;
+  /** The Worker's bindings, for what the agent's author wrote. */
+  readonly env: unknown;
   /** Absolute URL of the agent, without a trailing slash. */
   readonly url: string;
+  /** Where the request comes from; empty when that is not known. */
+  readonly address: string;
   readonly tasks: TaskDirectory;
   index(owner: string): IndexPort;
+  /** The rate-limit binding of that name; throws with what to add to the configuration when there is none. */
+  limiter(binding: string): RateLimiter;
 }

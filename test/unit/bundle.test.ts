@@ -91,6 +91,10 @@ describe("the hello template, bundled and minified", () => {
     expect(suspects.filter((path) => !/\/zod\/v4\/core\/(util|doc)\.js$/.test(path))).toEqual([]);
   });
 
+  test("has nothing of the cryptography that an open agent does not use", () => {
+    expect(modulesIn(hello).filter((path) => path.includes("node_modules/jose/"))).toEqual([]);
+  });
+
   test("has no test, no command and no second Zod in it", () => {
     const foreign = modulesIn(hello).filter((path) => /^(test|src\/cli)\//.test(path));
     expect(foreign).toEqual([]);

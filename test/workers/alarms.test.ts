@@ -92,14 +92,11 @@ describe("an index that fails", () => {
         alarm = Number(time);
       },
     };
-    const index = {
-      put,
-      list: async () => ({ rows: [], more: false, total: 0 }),
-      remove: async () => {},
-      deleteAll: async () => 0,
-    };
     const agents = new Map([[listed.id, listed]]);
-    return { cursor: new IndexCursor(() => index, new Alarms(clock), agents), alarm: () => alarm };
+    return {
+      cursor: new IndexCursor(() => ({ put, remove: async () => {} }), new Alarms(clock), agents),
+      alarm: () => alarm,
+    };
   }
 
   test("keeps an answer waiting no longer than two seconds", async () => {

@@ -279,7 +279,14 @@ describe("a log of ten thousand events", () => {
 
 function birth(): TaskEvent[] {
   const user: Message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-  const caller = { scheme: "open", principal: "", tenant: "", extensions: [], requestId: "r" };
+  const caller = {
+    scheme: "open",
+    principal: "",
+    scopes: [],
+    tenant: "",
+    extensions: [],
+    requestId: "r",
+  };
   return [
     { kind: "created", agentId: "script", owner: "o", taskId: "t", contextId: "c" },
     { kind: "message", message: user, caller, time: "2026-01-01T00:00:01.000Z" },

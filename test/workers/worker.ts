@@ -1,6 +1,7 @@
 /** The Worker that tests in workerd talk to. */
 import { durableObjects, worker } from "durable-a2a";
 import {
+  busy,
   careless,
   keyed,
   mirror,
@@ -8,6 +9,8 @@ import {
   patient,
   plain,
   script,
+  shared,
+  skilled,
   still,
   streamer,
   strict,
@@ -20,6 +23,9 @@ const agents = [
   still,
   strict,
   keyed,
+  shared,
+  skilled,
+  busy,
   mirror,
   narrow,
   patient,
