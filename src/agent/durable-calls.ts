@@ -111,6 +111,8 @@ export class DurableCalls {
       );
       // What was canceled in the meantime is not remembered.
       this.#signal.throwIfAborted();
+      // Wrong code is not tried again.
+      this.check();
       if ("value" in done) return this.#remember(call, done.value);
       if (done.final || tries > retries) {
         const error = toStoredError(done.error);
