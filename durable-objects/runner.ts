@@ -111,10 +111,10 @@ export class Runner {
   }
 
   /**
-   * Cancels the task, then tells the turn in progress and lets the agent clean up. A task that is canceled already
-   * stays as it is (§3.3.1).
+   * Cancels the task, then tells the turn in progress and, unless `silently`, lets the agent clean up. A task that is
+   * canceled already stays as it is (§3.3.1).
    */
-  cancel(record: TaskRecord): Result<undefined> {
+  cancel(record: TaskRecord, silently = false): Result<undefined> {
     const { log } = this.#deps;
     const { id, status: last } = record.task;
     if (last.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
@@ -124,7 +124,7 @@ export class Runner {
         metadata: { taskId: id },
       });
     }
-    const cleanup = this.#agent(record)?.definition.onCancel !== undefined;
+    const cleanup = !silently && this.#agent(record)?.definition.onCancel !== undefined;
     const timestamp = new Date().toISOString();
     const status = { state: "TASK_STATE_CANCELED", timestamp } as const;
     log.append([{ kind: "status", status, ...(cleanup && { cleanup }) }], { always: true });

@@ -185,6 +185,8 @@ export const CASES = {
   big: (turn) => turn.step("big", () => "x".repeat(1024 * 1024 - 2)).then((text) => text.length),
   tooBig: (turn) => turn.step("too big", () => "x".repeat(1024 * 1024 - 1)),
   duration: (turn) => turn.sleep("nap", "3 fortnights" as never),
+  retries: (turn) => turn.step("often", () => 1, { retries: -1 }),
+  factor: (turn) => turn.step("flat", () => 1, { backoff: { factor: Number.NaN } }),
   nameless: (turn) => turn.step("", () => 1),
   async caught(turn) {
     await turn.step("date", () => new Date(0)).catch(() => {});

@@ -58,6 +58,8 @@ describe("turn.step", () => {
     ["publishing", /turn\.artifact was called within the step "outer"/],
     ["date", /turn\.step\("date"\): its result\.when\[0\] is a Date, not JSON/],
     ["duration", /turn\.sleep\("nap"\): duration is milliseconds or words such as "3 days"/],
+    ["retries", /turn\.step\("often"\): retries is a number from 0 on/],
+    ["factor", /turn\.step\("flat"\): backoff\.factor is a number from 1 on/],
     ["nameless", /the name must be a string of 1 to 256 characters/],
     ["caught", /its result is a Date, not JSON/],
   ] as const)("used wrongly (%s) fails the task with what to do", async (name, text) => {
