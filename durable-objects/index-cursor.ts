@@ -5,7 +5,6 @@
  */
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
-import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
@@ -94,10 +93,8 @@ export class IndexCursor {
       });
       this.#hurry = undefined;
     }
-    let ended = false;
     while (this.#latest) {
       const record = this.#latest;
-      ended = isTerminal(record.task.status.state);
       this.#latest = undefined;
       try {
         await this.#index(record.owner).put(indexRow(record));
@@ -111,8 +108,8 @@ export class IndexCursor {
     this.#inFlight = undefined;
     if (this.#latest) return;
     this.#alarms.set("index", undefined);
-    // A task that waits is not woken in vain. One that has ended is, once: another row now costs more than that.
-    if (!ended) this.#alarms.settle();
+    // Woken in vain, the object would tell the index again: that costs more than the row that moves the alarm.
+    this.#alarms.settle();
   }
 }
 

@@ -15,6 +15,7 @@ import {
   streamer,
   strict,
 } from "./agents.ts";
+import { durable, impatient, long } from "./durable-agents.ts";
 import { metered } from "./meter.ts";
 
 const agents = [
@@ -30,6 +31,9 @@ const agents = [
   patient,
   streamer,
   careless,
+  long,
+  durable,
+  impatient,
 ];
 
 export { ExecutionCounter } from "../lab/counter.ts";
