@@ -1,5 +1,13 @@
 /** Agents whose turns outlive their objects. Tests reach into them by the text of the message. */
-import { AnswerTimeoutError, defineAgent, NonRetryableError, open, type Turn } from "durable-a2a";
+import {
+  AnswerTimeoutError,
+  apiKey,
+  defineAgent,
+  NonRetryableError,
+  open,
+  type Turn,
+} from "durable-a2a";
+import { runScript, scriptOf } from "../lab/script.ts";
 
 const common = {
   version: "1.0.0",
@@ -276,4 +284,32 @@ export const impatient = defineAgent({
   description: "Cases with little patience",
   limits: { restarts: 2, stalled: 0 },
   run: runCase,
+});
+
+/** Its tasks are short-lived: 150 ms for the client to say more, and 150 ms until what has ended is gone. */
+export const brief = defineAgent({
+  ...common,
+  auth: apiKey(),
+  id: "brief",
+  name: "Brief",
+  description: "Forgets soon",
+  inputModes: ["*/*"],
+  push: { allow: ["example.com"] },
+  limits: { taskDeadline: 150 },
+  retention: 150,
+  run: (turn) => runScript(turn, scriptOf(turn.message.parts) ?? []),
+});
+
+/** A message has its messageId for an Idempotency-Key. */
+export const merging = defineAgent({
+  ...common,
+  auth: apiKey(),
+  id: "merging",
+  name: "Merging",
+  description: "Merges messages of one id",
+  idempotency: "messageId",
+  run(turn) {
+    note(turn, "run");
+    return turn.text;
+  },
 });

@@ -15,7 +15,7 @@ import {
   streamer,
   strict,
 } from "./agents.ts";
-import { durable, impatient, long } from "./durable-agents.ts";
+import { brief, durable, impatient, long, merging } from "./durable-agents.ts";
 import { metered } from "./meter.ts";
 
 const agents = [
@@ -34,6 +34,8 @@ const agents = [
   long,
   durable,
   impatient,
+  brief,
+  merging,
 ];
 
 export { ExecutionCounter } from "../lab/counter.ts";
