@@ -13,15 +13,15 @@ export interface Limits {
   jsonDepth: number;
   /** Parts of a user message. Default: 100. */
   parts: number;
-  /** Characters of one `metadata` in JSON. Default: 65,536. */
+  /** Bytes of one `metadata` in JSON. Default: 64 KiB. */
   metadata: number;
   /** Extensions a message or the A2A-Extensions header names. Default: 32. */
   extensions: number;
   /** Artifacts of a task. Default: 1,000. An agent that publishes more fails its task. */
   artifacts: number;
-  /** Characters of one published event in JSON. Default: 1,048,576. */
+  /** Bytes of one published event in JSON. Default: 1 MiB. */
   event: number;
-  /** Characters of everything stored of a task, in JSON. Default: 67,108,864. An agent that publishes more fails its task, which stays readable. */
+  /** Bytes of everything stored of a task, in JSON. Default: 64 MiB. An agent that publishes more fails its task, which stays readable. */
   task: number;
   /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
   streams: number;

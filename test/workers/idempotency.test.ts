@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { deleteTask, type Task } from "durable-a2a";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { BINDINGS, type Binding, expectRefused, operate, pause, send, start } from "./bindings.ts";
+import { BINDINGS, type Binding, expectRefused, operate, pause, send } from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { executed } from "./durable-agents.ts";
 import { assemble, content, open, statesOf } from "./event-stream.ts";

@@ -6,7 +6,7 @@ import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
 import type { Step } from "../lab/script.ts";
-import { narrow } from "./agents.ts";
+import { narrow, plain } from "./agents.ts";
 import { BINDINGS, expectRefused, getTask, operate, reached, send, start } from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { open } from "./event-stream.ts";
@@ -149,8 +149,8 @@ describe("what an agent may publish", () => {
 });
 
 describe("the limit of an event and of a task", () => {
-  /** Whether a log with this limit takes an artifact whose event has so many characters more than the limit leaves. */
-  function takes(limit: "event" | "task", over: 0 | 1): Promise<boolean> {
+  /** Whether a log with this limit takes an artifact whose event has so many bytes more than the limit leaves. */
+  function takes(limit: "event" | "task", over: 0 | 1, letter = "x"): Promise<boolean> {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     return runInDurableObject(stub, (_, { storage }) => {
       const agent = { ...narrow, limits: { ...narrow.limits, event: 5_000, task: 5_000 } };
@@ -158,21 +158,64 @@ describe("the limit of an event and of a task", () => {
       const log = new EventLog(storage, new Map([["script", agent]]), () => {});
       log.append(birth());
       const [stored] = storage.sql.exec<{ length: number }>(
-        "SELECT sum(length(body)) AS length FROM event",
+        "SELECT sum(octet_length(body)) AS length FROM event",
       );
       const room = 5_000 - (limit === "task" ? (stored?.length ?? 0) : 0);
       const empty = JSON.stringify(artifact("a", "")).length;
-      return log.append([artifact("a", "x".repeat(room - empty + over))]).ok;
+      const bytes = new TextEncoder().encode(letter).byteLength;
+      const count = Math.floor((room - empty) / bytes);
+      const rest = "x".repeat(room - empty - count * bytes + over);
+      return log.append([artifact("a", letter.repeat(count) + rest)]).ok;
     });
   }
 
   test.each(["event", "task"] as const)(
-    "is exact: a %s of just as many characters is taken, one more is not",
+    "is exact, in bytes: %s at the limit is taken, one byte more is not",
     async (limit) => {
-      expect(await takes(limit, 0)).toBe(true);
-      expect(await takes(limit, 1)).toBe(false);
+      for (const letter of ["x", "é", "€", "😀"]) {
+        expect(await takes(limit, 0, letter)).toBe(true);
+        expect(await takes(limit, 1, letter)).toBe(false);
+      }
     },
   );
+});
+
+describe("the defaults", () => {
+  const agents = new Map([[plain.id, plain]]);
+
+  function filled(work: (log: EventLog) => boolean[]): Promise<boolean[]> {
+    const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
+    return runInDurableObject(stub, (_, { storage }) => {
+      const log = new EventLog(storage, agents, () => {});
+      const [created, ...rest] = birth();
+      log.append([{ ...created, agentId: plain.id } as TaskEvent, ...rest]);
+      return work(log);
+    });
+  }
+
+  test("let an event of 1 MiB in, and none of a byte more", async () => {
+    const room = 1024 * 1024 - JSON.stringify(artifact("a", "")).length;
+    const taken = await filled((log) =>
+      [room, room + 1].map((length) => log.append([artifact("a", "x".repeat(length))]).ok),
+    );
+    expect(taken).toEqual([true, false]);
+  });
+
+  test("let 1,000 artifacts in, and none more", async () => {
+    const all = Array.from({ length: 1_000 }, (_, i) => artifact(`a${i}`, "x"));
+    const taken = await filled((log) => [log.append(all).ok, log.append([artifact("b", "x")]).ok]);
+    expect(taken).toEqual([true, false]);
+  });
+
+  test("let 64 MiB of a task in, and not more", async () => {
+    const taken = await filled((log) => {
+      const event = artifact("a", "x".repeat(1024 * 1024 - 1_000));
+      const all = Array.from({ length: 64 }, () => log.append([event]).ok);
+      return [all.every(Boolean), log.append([event]).ok, log.append([artifact("b", "x")]).ok];
+    });
+    // Sixty-four of a little less than 1 MiB; the next does not fit, a small one does.
+    expect(taken).toEqual([true, false, true]);
+  });
 });
 
 describe("the streams of a task", () => {
