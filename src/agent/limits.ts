@@ -35,6 +35,8 @@ export interface Limits {
    * object requests for each stream, and one every 30 to 45 s while it is open.
    */
   streamsPerOwner?: number | undefined;
+  /** Pause between the comments that keep an idle stream open. Default: 15 seconds; 1 second to 5 minutes. */
+  keepalive: Duration;
   /** How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. */
   taskDeadline: Duration;
   /**
@@ -46,7 +48,8 @@ export interface Limits {
 }
 
 /** The limits of an agent, with durations in ms. */
-export type CheckedLimits = Omit<Limits, "taskDeadline" | "stalled"> & {
+export type CheckedLimits = Omit<Limits, "keepalive" | "taskDeadline" | "stalled"> & {
+  keepalive: number;
   taskDeadline: number;
   stalled: number;
 };
@@ -61,6 +64,7 @@ const DEFAULTS: Required<Omit<Limits, "tasksPerOwner" | "streamsPerOwner">> = {
   event: MIB,
   task: 64 * MIB,
   streams: 1_000,
+  keepalive: "15 seconds",
   taskDeadline: "7 days",
   restarts: 5,
   stalled: "15 minutes",
@@ -88,6 +92,10 @@ export const LimitsSchema = message({
   streams: positive(DEFAULTS.streams),
   tasksPerOwner: z.int().min(1).optional(),
   streamsPerOwner: z.int().min(1).optional(),
+  keepalive: duration(DEFAULTS.keepalive).refine(
+    (ms) => ms >= 1_000 && ms <= 300_000,
+    "must be 1 second to 5 minutes",
+  ),
   taskDeadline: duration(DEFAULTS.taskDeadline),
   restarts: positive(DEFAULTS.restarts),
   stalled: duration(DEFAULTS.stalled),

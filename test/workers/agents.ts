@@ -191,7 +191,7 @@ export const narrow = defineAgent({
   id: "narrow",
   name: "Narrow",
   auth: open(),
-  limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2 },
+  limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2, keepalive: "1 second" },
 });
 
 /** Publishes once more after its turn is over: a text "ask" waits for input then, any other one is returned. */

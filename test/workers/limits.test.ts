@@ -1,13 +1,22 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Message } from "durable-a2a";
+import { defineAgent, type Message } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
 import type { Step } from "../lab/script.ts";
 import { narrow, plain } from "./agents.ts";
-import { BINDINGS, expectRefused, getTask, operate, reached, send, start } from "./bindings.ts";
+import {
+  BINDINGS,
+  exchange,
+  expectRefused,
+  getTask,
+  operate,
+  reached,
+  send,
+  start,
+} from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { open } from "./event-stream.ts";
 import { meter } from "./meter.ts";
@@ -233,6 +242,22 @@ describe("the streams of a task", () => {
       await Promise.all(streams.map((stream) => stream.close()));
     },
   );
+
+  test("get a comment as often as the agent says while they are idle (S-18, S-19)", async () => {
+    const { id } = await send("rest", script({ do: "input" }), {}, NARROW);
+    const response = await exchange("rest", "SubscribeToTask", { id }, NARROW);
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes(": keepalive\n\n")) text += (await reader?.read())?.value ?? "";
+    expect(text).toMatch(/^id: \d+\ndata: .*\n\n: keepalive\n\n$/);
+    await reader?.cancel();
+  });
+
+  test.each([999, "6 minutes"])("have no keepalive of %j", (keepalive) => {
+    const define = () =>
+      defineAgent({ ...plain.definition, limits: { keepalive: keepalive as number } });
+    expect(define).toThrow("limits.keepalive: must be 1 second to 5 minutes");
+  });
 
   test("a reader that is too slow is closed at its bound and delays no other", async () => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
