@@ -156,6 +156,41 @@ describe("a deletion", () => {
   });
 });
 
+describe("the webhooks of a task", () => {
+  async function withHook(steps: Step[], options: typeof BRIEF): Promise<string> {
+    const { id } = await start("rest", script(...steps), {}, options);
+    const config = { taskId: id, id: "hook", url: "https://example.com/hook" };
+    const { error } = await operate("rest", "CreateTaskPushNotificationConfig", config, options);
+    expect(error).toBeUndefined();
+    return id;
+  }
+
+  async function hooks(id: string, options: typeof BRIEF): Promise<unknown> {
+    const { value } = await operate("rest", "ListTaskPushNotificationConfigs", { taskId: id }, options);
+    return (value?.configs as { id: string }[] | undefined)?.map((config) => config.id);
+  }
+
+  test("stay when a reader leaves", async () => {
+    const id = await withHook([{ do: "input" }], KEYED);
+    const stream = await open("rest", "SubscribeToTask", { id }, KEYED);
+    await stream.next();
+    await stream.close();
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+  });
+
+  test("stay when its object is cut off, and when it is canceled or past its deadline", async () => {
+    const id = await withHook([{ do: "input" }], KEYED);
+    await abortAllDurableObjects();
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+    await operate("rest", "CancelTask", { id }, KEYED);
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+    const late = await withHook([{ do: "input" }], BRIEF);
+    await pause(160);
+    await runDurableObjectAlarm(stubOf(late));
+    expect(await hooks(late, BRIEF)).toEqual(["hook"]);
+  });
+});
+
 describe.each(BINDINGS)("a deadline, over %s", (binding) => {
   const late = "The task was not done within 150 ms of the last message";
   const cases: [title: string, steps: Step[]][] = [
@@ -172,6 +207,14 @@ describe.each(BINDINGS)("a deadline, over %s", (binding) => {
     expect(value).toMatchObject({
       status: { state: "TASK_STATE_FAILED", message: { parts: [{ text: late }] } },
     });
+  });
+
+  test("ends the streams of the task", async () => {
+    const { id } = await send(binding, script({ do: "input" }), {}, BRIEF);
+    const stream = await open(binding, "SubscribeToTask", { id }, BRIEF);
+    await pause(170);
+    await runDurableObjectAlarm(stubOf(id));
+    expect(statesOf(await stream.rest())).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_FAILED"]);
   });
 
   test("is counted from the client's last message, and an alarm that fires early changes nothing", async () => {
