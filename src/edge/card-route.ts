@@ -8,8 +8,17 @@ import { A2AError } from "../protocol/errors.ts";
 
 const MAX_AGE_SECONDS = 300;
 
-/** When this isolate first served a card of that tag: its date, where the deployment tells none. */
-const firstServed = new Map<string, Date>();
+/** Most cards of an agent that are kept: it has one for each tenant and each host name it is asked under. */
+const MAX_CARDS = 100;
+
+interface ServedCard {
+  readonly body: string;
+  readonly etag: string;
+  /** When this isolate made it: its date, where the deployment tells none. */
+  readonly made: Date;
+}
+
+const served = new WeakMap<Agent, Map<string, ServedCard>>();
 
 export async function serveCard(c: Exchange): Promise<Response> {
   c.get("facts").operation = "AgentCard";
@@ -18,9 +27,8 @@ export async function serveCard(c: Exchange): Promise<Response> {
   if (!mayBeTenant(agent, tenant)) {
     return restError(c, new A2AError("METHOD_NOT_FOUND", { message: "No such path" }));
   }
-  const body = JSON.stringify(agentCard(agent, url, { tenant }));
-  const etag = `"${await digest(body)}"`;
-  const modified = deployed(c.env) ?? seen(etag);
+  const { body, etag, made } = await cardOf(agent, url, tenant);
+  const modified = deployed(c.env) ?? made;
   const headers = {
     "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
     ETag: etag,
@@ -28,6 +36,20 @@ export async function serveCard(c: Exchange): Promise<Response> {
   };
   if (isFresh(c, etag, modified)) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { ...headers, "Content-Type": "application/json" } });
+}
+
+/** The card of the agent at this URL, which is made once. */
+async function cardOf(agent: Agent, url: string, tenant: string): Promise<ServedCard> {
+  const cards = served.get(agent) ?? new Map<string, ServedCard>();
+  served.set(agent, cards);
+  const key = JSON.stringify([url, tenant]);
+  const known = cards.get(key);
+  if (known) return known;
+  const body = JSON.stringify(agentCard(agent, url, { tenant }));
+  const card = { body, etag: `"${await digest(body)}"`, made: new Date() };
+  if (cards.size >= MAX_CARDS) cards.clear();
+  cards.set(key, card);
+  return card;
 }
 
 /**
@@ -54,14 +76,6 @@ function isFresh(c: Exchange, etag: string, modified: Date): boolean {
 function deployed(env: { CF_VERSION_METADATA?: { timestamp: string } }): Date | undefined {
   const time = Date.parse(env.CF_VERSION_METADATA?.timestamp ?? "");
   return Number.isNaN(time) ? undefined : new Date(time);
-}
-
-function seen(etag: string): Date {
-  const date = firstServed.get(etag) ?? new Date();
-  // A Worker serves few cards; one that is asked under many host names must not remember them all.
-  if (firstServed.size > 100) firstServed.clear();
-  firstServed.set(etag, date);
-  return date;
 }
 
 async function digest(text: string): Promise<string> {
