@@ -9,6 +9,9 @@ const resolve = {
   alias: { "durable-a2a": join(import.meta.dirname, "src/index.ts") },
 };
 
+/** Journeys in which servers are killed. */
+const CRASHES = ["test/journeys/{restart,chaos}.test.ts"];
+
 export default defineConfig({
   test: {
     projects: [
@@ -37,11 +40,23 @@ export default defineConfig({
         test: {
           name: "journeys",
           include: ["test/journeys/**/*.test.ts"],
+          exclude: CRASHES,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // Each file starts servers of its own, and their timings are part of what is tested.
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          name: "crashes",
+          include: CRASHES,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Most of their time they wait for servers to come back and for alarms.
+          sequence: { groupOrder: 3 },
         },
       },
     ],
