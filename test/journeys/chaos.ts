@@ -54,7 +54,7 @@ function steps(name: string, count: number, ms: number): Step[] {
   ]).flat();
 }
 
-export function chaosScript(n: number): Step[] {
+function chaosScript(n: number): Step[] {
   return [...(KINDS[n % KINDS.length]?.(n) ?? []), { do: "report" }];
 }
 
