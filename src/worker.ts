@@ -12,6 +12,7 @@ const portsOf: PortsOf = (agent, path, request, env) => {
     get url() {
       return publicUrl(bindings, request) + path;
     },
+    signed: async (card) => agent.definition.signing?.sign(card, env) ?? card,
     tasks: taskDirectory(bindings),
     index: (owner) => taskIndex(bindings, owner),
   };

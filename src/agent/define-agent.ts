@@ -5,6 +5,7 @@ import { type AgentCard, AgentExtension, AgentProvider, AgentSkill } from "../pr
 import { A2AError, parse } from "../protocol/errors.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
 import { parseAllowEntry } from "../push/target.ts";
+import type { CardSigning } from "../signature/sign.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import { type Limits, LimitsSchema } from "./limits.ts";
 import type { Turn, TurnResult } from "./turn.ts";
@@ -40,6 +41,8 @@ export interface AgentDefinition<Env = unknown> {
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
   extendedCard?(caller: Caller): CardChanges | undefined | Promise<CardChanges | undefined>;
+  /** How the public and the extended cards are signed: `signWith({…})` (§8.4). Unsigned when unset. */
+  signing?: CardSigning;
   provider?: AgentProvider;
   documentationUrl?: string;
   iconUrl?: string;
@@ -104,6 +107,12 @@ const Definition = message({
   }).optional(),
   extensions: z.array(AgentExtension).default([]),
   limits: z.preprocess((given) => given ?? {}, LimitsSchema),
+  signing: z
+    .custom<CardSigning>(
+      (value) => typeof value === "object" && value !== null && "sign" in value,
+      "must be signWith({…})",
+    )
+    .optional(),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),

@@ -1,6 +1,7 @@
 /** What operations need of the objects; the objects implement it, tests stand in with plain ones. */
 import type { Agent } from "../agent/define-agent.ts";
 import type { Caller } from "../protocol/caller.ts";
+import type { AgentCard } from "../protocol/card.ts";
 import type { Result } from "../protocol/errors.ts";
 import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
@@ -114,6 +115,8 @@ export interface Ports {
   readonly agent: Agent;
   /** Absolute URL of the agent, without a trailing slash. */
   readonly url: string;
+  /** The card as it may go out: signed where the agent signs, and then never otherwise (it throws). */
+  signed(card: AgentCard): Promise<AgentCard>;
   readonly tasks: TaskDirectory;
   index(owner: string): IndexPort;
 }
