@@ -6,7 +6,11 @@ import { defineConfig } from "vitest/config";
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= "false";
 
 const resolve = {
-  alias: { "durable-a2a": join(import.meta.dirname, "src/index.ts") },
+  // The longer name first: an alias stands for whatever begins with it.
+  alias: {
+    "durable-a2a/card": join(import.meta.dirname, "src/card.ts"),
+    "durable-a2a": join(import.meta.dirname, "src/index.ts"),
+  },
 };
 
 /** Journeys in which servers are killed. */

@@ -36,4 +36,6 @@ export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./pro
 export { A2AError, type Reason } from "./protocol/errors.ts";
 export type { Message, Part } from "./protocol/message.ts";
 export type { Artifact, StreamResponse, Task, TaskState, TaskStatus } from "./protocol/task.ts";
+export type { SignatureAlgorithm } from "./signature/algorithm.ts";
+export { type CardKey, type CardSigning, signWith } from "./signature/sign.ts";
 export { worker } from "./worker.ts";

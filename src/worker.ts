@@ -17,6 +17,7 @@ const portsOf: PortsOf = (agent, path, request, env) => {
       // Set by Cloudflare; what a client sends under this name does not arrive.
       return request.headers.get("CF-Connecting-IP") ?? "";
     },
+    signed: async (card) => agent.definition.signing?.sign(card, env) ?? card,
     tasks: taskDirectory(bindings),
     index: (owner) => taskIndex(bindings, owner),
     limiter: (binding) => rateLimiter(bindings, binding),

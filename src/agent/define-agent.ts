@@ -8,6 +8,7 @@ import type { OperationName } from "../protocol/operations.ts";
 import { message, optionalString, requiredList, requiredString } from "../protocol/proto-json.ts";
 import type { Task } from "../protocol/task.ts";
 import { parseAllowEntry } from "../push/target.ts";
+import type { CardSigning } from "../signature/sign.ts";
 import type { AuditSink } from "./audit.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import type { Duration } from "./duration.ts";
@@ -77,6 +78,8 @@ export interface AgentDefinition<Env = unknown> {
   extensions?: AgentExtension[];
   /** What an authenticated caller sees changed in the card; undefined when there is none for this caller. */
   extendedCard?(caller: Caller): CardChanges | undefined | Promise<CardChanges | undefined>;
+  /** How the public and the extended cards are signed: `signWith({…})` (§8.4). Unsigned when unset. */
+  signing?: CardSigning;
   provider?: AgentProvider;
   documentationUrl?: string;
   iconUrl?: string;
@@ -175,6 +178,12 @@ const Definition = message({
   rateLimit: RateLimitsSchema.optional(),
   retention: duration("30 days"),
   idempotency: z.literal("messageId").optional(),
+  signing: z
+    .custom<CardSigning>(
+      (value) => typeof value === "object" && value !== null && "sign" in value,
+      "must be signWith({…})",
+    )
+    .optional(),
   provider: AgentProvider.optional(),
   documentationUrl: optionalString(),
   iconUrl: optionalString(),

@@ -4,6 +4,8 @@ import type { Agent } from "../agent/define-agent.ts";
 import { refuseTenantName } from "../agent/tenants.ts";
 import type { Exchange } from "../bindings/exchange.ts";
 import { restError } from "../bindings/rest.ts";
+import type { Ports } from "../operations/ports.ts";
+import type { AgentCard } from "../protocol/card.ts";
 import { A2AError } from "../protocol/errors.ts";
 
 const MAX_AGE_SECONDS = 300;
@@ -22,12 +24,12 @@ const served = new WeakMap<Agent, Map<string, ServedCard>>();
 
 export async function serveCard(c: Exchange): Promise<Response> {
   c.get("facts").operation = "AgentCard";
-  const { agent, url } = c.get("ports");
+  const { agent } = c.get("ports");
   const tenant = c.req.param("tenant") ?? "";
   if (!mayBeTenant(agent, tenant)) {
     return restError(c, new A2AError("METHOD_NOT_FOUND", { message: "No such path" }));
   }
-  const { body, etag, made } = await cardOf(agent, url, tenant);
+  const { body, etag, made } = await cardOf(c.get("ports"), tenant);
   const modified = deployed(c.env) ?? made;
   const headers = {
     "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
@@ -38,18 +40,20 @@ export async function serveCard(c: Exchange): Promise<Response> {
   return new Response(body, { headers: { ...headers, "Content-Type": "application/json" } });
 }
 
-/** The card of the agent at this URL, which is made once. */
-async function cardOf(agent: Agent, url: string, tenant: string): Promise<ServedCard> {
+/** The card of the agent at this URL. It is made once, but where it is signed: signatures are of the environment. */
+async function cardOf({ agent, url, signed }: Ports, tenant: string): Promise<ServedCard> {
   const cards = served.get(agent) ?? new Map<string, ServedCard>();
   served.set(agent, cards);
   const key = JSON.stringify([url, tenant]);
   const known = cards.get(key);
-  if (known) return known;
-  const body = JSON.stringify(agentCard(agent, url, { tenant }));
-  const card = { body, etag: `"${await digest(body)}"`, made: new Date() };
+  if (known && !agent.definition.signing) return known;
+  const card = await signed(agentCard(agent, url, { tenant }));
+  const etag = await tagOf(card);
+  const made = known?.etag === etag ? known.made : new Date();
+  const fresh = { body: JSON.stringify(card), etag, made };
   if (cards.size >= MAX_CARDS) cards.clear();
-  cards.set(key, card);
-  return card;
+  cards.set(key, fresh);
+  return fresh;
 }
 
 /**
@@ -63,11 +67,21 @@ function mayBeTenant({ tenants = [] }: Agent, tenant: string): boolean {
     : tenants.includes(tenant);
 }
 
+/**
+ * The same for the same card from all isolates, though each makes its own signatures and those of ES256 differ every
+ * time: of a signature it tells the header alone. That makes it a weak tag (RFC 9110 §8.8.1).
+ */
+async function tagOf({ signatures, ...card }: AgentCard): Promise<string> {
+  const told = { ...card, signatures: signatures?.map((signature) => signature.protected) };
+  return `${signatures ? "W/" : ""}"${await digest(JSON.stringify(told))}"`;
+}
+
 /** RFC 9110 §13.2.2: If-None-Match decides; If-Modified-Since only without it. */
 function isFresh(c: Exchange, etag: string, modified: Date): boolean {
   const tags = c.req.header("If-None-Match");
   if (tags !== undefined) {
-    return tags.split(",").some((tag) => ["*", etag].includes(tag.trim().replace(/^W\//, "")));
+    const [known, ...named] = [etag, ...tags.split(",")].map((tag) => tag.trim().replace(/^W\//, ""));
+    return named.some((tag) => tag === "*" || tag === known);
   }
   const since = Date.parse(c.req.header("If-Modified-Since") ?? "");
   return Math.floor(modified.getTime() / 1000) * 1000 <= since;

@@ -1,6 +1,7 @@
 /** What operations need of the objects; the objects implement it, tests stand in with plain ones. */
 import type { Agent } from "../agent/define-agent.ts";
 import type { Caller } from "../protocol/caller.ts";
+import type { AgentCard } from "../protocol/card.ts";
 import type { Result } from "../protocol/errors.ts";
 import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
@@ -151,6 +152,8 @@ export interface Ports {
   readonly url: string;
   /** Where the request comes from; empty when that is not known. */
   readonly address: string;
+  /** The card as it may go out: signed where the agent signs, and then never otherwise (it throws). */
+  signed(card: AgentCard): Promise<AgentCard>;
   readonly tasks: TaskDirectory;
   index(owner: string): IndexPort;
   /** The rate-limit binding of that name; throws with what to add to the configuration when there is none. */

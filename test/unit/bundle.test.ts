@@ -101,6 +101,20 @@ describe("the hello template, bundled and minified", () => {
     const zods = modulesIn(hello).map((path) => /^(.*\/zod)\/v4\//.exec(path)?.[1]);
     expect(new Set(zods.filter((path) => path !== undefined)).size).toBeLessThanOrEqual(1);
   });
+
+  test("has nothing in it of the signing that it does not do", () => {
+    const signing = /^src\/signature\/|\/(jose|canonicalize)\//;
+    expect(modulesIn(hello).filter((path) => signing.test(path))).toEqual([]);
+  });
+});
+
+describe("durable-a2a/card, bundled and minified", () => {
+  test("is smaller than 20 KiB after gzip, and runs without workerd and without Node", async () => {
+    const card = await bundle("src/card.ts");
+    expect(gzipSync(card.code).byteLength).toBeLessThan(20 * 1024);
+    expect(importsOf(card)).toEqual([]);
+    expect(modulesIn(card).filter((path) => path.includes("/zod/"))).toEqual([]);
+  });
 });
 
 describe("the search for generated code", () => {
