@@ -1,5 +1,6 @@
 /** Signed cards as they are served (§8.4): for the URL that clients use, and never unsigned when signing is declared. */
 import { AgentCard as SdkCard, verifyAgentCardSignature } from "@a2a-js/sdk";
+import { ClientFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { type Agent, type AgentCard, type CardKey, defineAgent, signWith } from "durable-a2a";
 import { verifyCard } from "durable-a2a/card";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -119,18 +120,27 @@ describe("a signed card", () => {
     for (const key of [es256, eddsa]) await verifyCard(card, { keys: [key.publicJwk] });
   });
 
-  test("does not take the place of a card that was verified, when it does not hold (C-17)", async () => {
-    const fetch = deploy([signing(plain)], { CARD_KEY: es256.jwk });
-    let kept = await verifyCard(await cardAt(fetch), { keys: [es256.publicJwk] });
-    const before = kept;
-    const forged = { ...(await cardAt(fetch)), name: "Evil" };
-    const replace = async (card: unknown) => {
-      kept = await verifyCard(SdkCard.toJSON(SdkCard.fromJSON(card)), { keys: [es256.publicJwk] });
+  test("that does not hold does not take the place of the one an SDK client had (C-17)", async () => {
+    const fetch = deploy([signing(keyed)], { CARD_KEY: es256.jwk });
+    let forged = true;
+    const fetchImpl = async (url: string, init?: RequestInit) => {
+      const text = await (
+        await fetch(url, { ...init, headers: { ...init?.headers, ...ALICE } })
+      ).text();
+      return new Response(forged ? text.replace("For alice", "For Eve") : text, {
+        headers: { "Content-Type": "application/json" },
+      });
     };
-    await expect(replace(forged)).rejects.toThrow("not to be trusted");
-    expect(kept).toBe(before);
-    await replace(await cardAt(fetch));
-    expect(kept).toEqual(before);
+    const transports = [new RestTransportFactory({ fetchImpl: fetchImpl as typeof globalThis.fetch })];
+    const before = SdkCard.fromJSON(await cardAt(fetch));
+    const client = await new ClientFactory({ transports }).createFromAgentCard(before);
+    const check = async (card: SdkCard) => {
+      await verifyCard(SdkCard.toJSON(card), { keys: [es256.publicJwk] });
+    };
+    await expect(client.getAgentCard({}, check)).rejects.toThrow("not to be trusted");
+    expect(client).toHaveProperty("agentCard.description", before.description);
+    forged = false;
+    expect(await client.getAgentCard({}, check)).toHaveProperty("description", "For alice");
   });
 });
 
