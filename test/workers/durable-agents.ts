@@ -286,17 +286,15 @@ export const impatient = defineAgent({
   run: runCase,
 });
 
-/** Its tasks are short-lived: 150 ms for the client to say more, and 150 ms until what has ended is gone. */
+/** Its tasks fail when the client says nothing for 150 ms. */
 export const brief = defineAgent({
   ...common,
   auth: apiKey(),
   id: "brief",
   name: "Brief",
-  description: "Forgets soon",
+  description: "Has little time",
   inputModes: ["*/*"],
-  push: { allow: ["example.com"] },
   limits: { taskDeadline: 150 },
-  retention: 150,
   run: (turn) => runScript(turn, scriptOf(turn.message.parts) ?? []),
 });
 

@@ -26,6 +26,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** It is so much later, in ms. */
+function later(ms: number): void {
+  const time = Date.now() + ms;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(time);
+}
+
 function stubOf(id: string): DurableObjectStub {
   return env.TASK_OBJECT.get(env.TASK_OBJECT.idFromString(id));
 }
@@ -56,24 +63,23 @@ async function expectGone(binding: Binding, id: string, options: typeof BRIEF): 
 
 describe.each(BINDINGS)("a task that has ended, over %s", (binding) => {
   test("is gone after its retention: storage, index row and webhooks (D-13)", async () => {
-    const { id } = await send(binding, script(...done), {}, BRIEF);
+    const { id } = await send(binding, script(...done), {}, KEYED);
     const config = { taskId: id, url: "https://example.com/hook" };
-    await operate(binding, "CreateTaskPushNotificationConfig", config, BRIEF);
-    expect(await listed(BRIEF)).toContain(id);
+    await operate(binding, "CreateTaskPushNotificationConfig", config, KEYED);
+    expect(await listed(KEYED)).toContain(id);
     expect((await holds(id)).tables).toEqual(["event", "push"]);
-    await pause(200);
+    later(30 * DAY_MS);
     await runDurableObjectAlarm(stubOf(id));
-    await expectGone(binding, id, BRIEF);
+    await expectGone(binding, id, KEYED);
     expect(await holds(id)).toEqual({ tables: [], alarm: null });
   });
 
   test("is kept until then: an alarm that fires early deletes nothing", async () => {
     const task = await send(binding, script(...done), {}, KEYED);
-    vi.useFakeTimers({ toFake: ["Date"] });
-    vi.setSystemTime(Date.now() + 30 * DAY_MS - 1_000);
+    later(30 * DAY_MS - 60_000);
     await runDurableObjectAlarm(stubOf(task.id));
     expect((await operate(binding, "GetTask", { id: task.id }, KEYED)).value).toEqual(task);
-    vi.setSystemTime(Date.now() + 1_000);
+    later(60_000);
     await runDurableObjectAlarm(stubOf(task.id));
     await expectGone(binding, task.id, KEYED);
   });
@@ -184,10 +190,11 @@ describe("the webhooks of a task", () => {
     expect(await hooks(id, KEYED)).toEqual(["hook"]);
     await operate("rest", "CancelTask", { id }, KEYED);
     expect(await hooks(id, KEYED)).toEqual(["hook"]);
-    const late = await withHook([{ do: "input" }], BRIEF);
-    await pause(160);
+    const late = await withHook([{ do: "input" }], KEYED);
+    later(7 * DAY_MS);
     await runDurableObjectAlarm(stubOf(late));
-    expect(await hooks(late, BRIEF)).toEqual(["hook"]);
+    await reached("rest", late, "TASK_STATE_FAILED", KEYED);
+    expect(await hooks(late, KEYED)).toEqual(["hook"]);
   });
 });
 
@@ -210,19 +217,22 @@ describe.each(BINDINGS)("a deadline, over %s", (binding) => {
   });
 
   test("ends the streams of the task", async () => {
-    const { id } = await send(binding, script({ do: "input" }), {}, BRIEF);
-    const stream = await open(binding, "SubscribeToTask", { id }, BRIEF);
-    await pause(170);
+    const { id } = await send(binding, script({ do: "input" }), {}, KEYED);
+    const stream = await open(binding, "SubscribeToTask", { id }, KEYED);
+    later(7 * DAY_MS);
     await runDurableObjectAlarm(stubOf(id));
     expect(statesOf(await stream.rest())).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_FAILED"]);
   });
 
   test("is counted from the client's last message, and an alarm that fires early changes nothing", async () => {
-    const { id } = await send(binding, script({ do: "input" }), {}, BRIEF);
-    await pause(100);
-    await send(binding, script({ do: "input" }), { taskId: id }, BRIEF);
-    await pause(100);
+    const { id } = await send(binding, script({ do: "input" }), {}, KEYED);
+    later(6 * DAY_MS);
+    await send(binding, script({ do: "input" }), { taskId: id }, KEYED);
+    later(6 * DAY_MS);
     await runDurableObjectAlarm(stubOf(id));
-    await reached(binding, id, "TASK_STATE_INPUT_REQUIRED", BRIEF);
+    await reached(binding, id, "TASK_STATE_INPUT_REQUIRED", KEYED);
+    later(DAY_MS);
+    await runDurableObjectAlarm(stubOf(id));
+    await reached(binding, id, "TASK_STATE_FAILED", KEYED);
   });
 });
