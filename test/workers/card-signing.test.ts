@@ -76,6 +76,15 @@ describe("a signed card", () => {
     expect(url).toBe("https://public.example/a2a/agents/plain");
   });
 
+  test("of a tenant is signed with the tenant in it (C-15)", async () => {
+    const agent = defineAgent({ ...signing(plain).definition, tenants: ["acme", "globex"] });
+    const card = await cardAt(deploy([agent], { CARD_KEY: es256.jwk }), `${ORIGIN}/acme${PATH}`);
+    const { supportedInterfaces } = await verifyCard(card, { keys: [es256.publicJwk] });
+    expect(supportedInterfaces.map(({ tenant }) => tenant)).toEqual(["acme", "acme"]);
+    const moved = JSON.stringify(card).replaceAll("acme", "globex");
+    await expect(verifyCard(JSON.parse(moved), { keys: [es256.publicJwk] })).rejects.toThrow();
+  });
+
   test("holds no more when a proxy rewrites its URLs (C-15)", async () => {
     const card = await cardAt(deploy([signing(plain)], { CARD_KEY: es256.jwk }));
     const text = JSON.stringify(card).replaceAll(ORIGIN, "https://proxy.example");
