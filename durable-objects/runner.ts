@@ -17,7 +17,7 @@ import { Journal } from "../src/task/journal.ts";
 import { isParked, type Question } from "../src/task/progress.ts";
 import type { Alarms } from "./alarms.ts";
 import type { Entry, EventLog } from "./event-log.ts";
-import { Waits } from "./waits.ts";
+import { SHORT_MS, Waits } from "./waits.ts";
 
 const HOLD_MS = 30_000;
 
@@ -58,7 +58,8 @@ export class Runner {
 
   /**
    * Runs the turn that the log says is in progress: one that has just begun, or one that was cut off. One that waits
-   * is left alone, unless `held`: the alarm that held the object went off, so its code was running.
+   * is left alone, unless its wait is short, for which no alarm may be set, or `held`: the alarm that held the object
+   * went off, so its code was running.
    */
   start(held = false): void {
     const { log } = this.#deps;
@@ -67,7 +68,7 @@ export class Runner {
     if (record.turns > this.#begun) {
       this.#begun = record.turns;
       this.#begin(record, new Journal());
-    } else if (held || !isParked(record.turn, Date.now())) {
+    } else if (held || !isParked(record.turn, Date.now() + SHORT_MS)) {
       this.#resume(record);
     }
   }

@@ -178,6 +178,11 @@ export const CASES = {
       .catch((reason) => reason);
     return { aborted, name: (error as Error).name };
   },
+  async brief(turn) {
+    await turn.sleep("brief", 500);
+    note(turn, `awake in attempt ${turn.attempt}`);
+    return null;
+  },
   async parallel(turn) {
     return Promise.all(["x", "y", "z"].map((name) => turn.step(name, async () => name)));
   },

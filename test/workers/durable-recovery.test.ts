@@ -199,6 +199,15 @@ describe("a turn that sleeps for an hour", () => {
   });
 });
 
+test("a short sleep that was cut off ends in time once somebody looks, and not with the next alarm", async () => {
+  const { id } = await start("rest", "brief 1", {}, DURABLE);
+  await abortAllDurableObjects();
+  await getTask("rest", id, DURABLE);
+  expect(executed.get("brief 1")).toBeUndefined();
+  const awake = () => expect(executed.get("brief 1")).toEqual(["awake in attempt 2"]);
+  await vi.waitFor(awake, { timeout: 5_000 });
+});
+
 describe("after a deploy that changed the code", () => {
   test("calls with the same names go on, and one with a new name is made", async () => {
     const stopped = stopAt("renamed 1", "renamed");
