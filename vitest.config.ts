@@ -6,8 +6,15 @@ import { defineConfig } from "vitest/config";
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= "false";
 
 const resolve = {
-  alias: { "durable-a2a": join(import.meta.dirname, "src/index.ts") },
+  // The longer name first: an alias stands for whatever begins with it.
+  alias: {
+    "durable-a2a/card": join(import.meta.dirname, "src/card.ts"),
+    "durable-a2a": join(import.meta.dirname, "src/index.ts"),
+  },
 };
+
+/** Journeys in which servers are killed. */
+const CRASHES = ["test/journeys/{restart,chaos}.test.ts"];
 
 export default defineConfig({
   test: {
@@ -37,11 +44,23 @@ export default defineConfig({
         test: {
           name: "journeys",
           include: ["test/journeys/**/*.test.ts"],
+          exclude: CRASHES,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // Each file starts servers of its own, and their timings are part of what is tested.
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          name: "crashes",
+          include: CRASHES,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Most of their time they wait for servers to come back and for alarms.
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -5,6 +5,7 @@
  * growing artifact are shown at once and stored in groups.
  */
 import type { Agent } from "../src/agent/define-agent.ts";
+import { byteLength } from "../src/protocol/byte-length.ts";
 import { A2AError, type Refusal, type Result, refuse } from "../src/protocol/errors.ts";
 import { isTerminal } from "../src/protocol/task.ts";
 import { apply, joinParts, type TaskRecord } from "../src/task/apply.ts";
@@ -12,7 +13,7 @@ import type { ArtifactEvent, TaskEvent } from "../src/task/event.ts";
 import type { StoredEvent } from "../src/task/rewind.ts";
 import { LogRows } from "./log-rows.ts";
 
-/** Chunks are stored when this much of them waits, in UTF-16 code units… */
+/** Chunks are stored when this many bytes of them wait… */
 const FLUSH_LENGTH = 64 * 1024;
 /** …or after this long, which doubles from flush to flush: a long stream costs few rows. */
 const FLUSH_MS = { first: 250, last: 4_000 };
@@ -135,7 +136,7 @@ export class EventLog {
     this.#record = applied.value;
     const pending = this.#chunks.get(artifactId);
     this.#chunks.set(artifactId, pending ? joinChunks(pending, event) : event);
-    this.#chunkLength += JSON.stringify(parts).length;
+    this.#chunkLength += byteLength(JSON.stringify(parts));
     let seq: number | undefined;
     if (this.#chunkLength >= FLUSH_LENGTH) {
       this.flush();
@@ -171,7 +172,7 @@ export class EventLog {
   #excess(record: TaskRecord, events: readonly TaskEvent[]): Refused | undefined {
     const limits = this.#agents.get(record.agentId)?.limits;
     if (!limits) return undefined;
-    const lengths = events.map((event) => JSON.stringify(event).length);
+    const lengths = events.map((event) => byteLength(JSON.stringify(event)));
     const total =
       this.#rows.length + this.#chunkLength + lengths.reduce((sum, length) => sum + length, 0);
     if (events.some(({ kind }) => kind === "message")) {
@@ -204,7 +205,7 @@ export class EventLog {
 }
 
 function taskIsFull(bound: number): Refused {
-  const description = `does not fit the task, which has at most ${bound} characters in JSON`;
+  const description = `does not fit the task, which has at most ${bound} bytes in JSON`;
   return refuse("INVALID_PARAMS", {
     message: `Invalid parameters: message: ${description}`,
     fields: [{ field: "message", description }],
@@ -214,8 +215,8 @@ function taskIsFull(bound: number): Refused {
 function tooMuch(limit: "artifacts" | "event" | "task", bound: number): Refused {
   const what = {
     artifacts: `a task has at most ${bound} artifacts`,
-    event: `an event has at most ${bound} characters in JSON`,
-    task: `a task has at most ${bound} characters in JSON`,
+    event: `an event has at most ${bound} bytes in JSON`,
+    task: `a task has at most ${bound} bytes in JSON`,
   }[limit];
   return refuse("INVALID_AGENT_RESPONSE", {
     message: `Invalid agent response: ${what}`,

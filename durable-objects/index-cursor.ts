@@ -5,7 +5,6 @@
  */
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { IndexPort, IndexRow } from "../src/operations/ports.ts";
-import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
@@ -19,7 +18,7 @@ const PATIENCE_MS = 2_000;
 const MAX_MESSAGE_LENGTH = 500_000;
 
 export class IndexCursor {
-  readonly #index: (owner: string) => IndexPort;
+  readonly #index: (owner: string) => Pick<IndexPort, "put" | "remove">;
   readonly #alarms: Alarms;
   readonly #agents: ReadonlyMap<string, Agent>;
   #latest: TaskRecord | undefined;
@@ -28,10 +27,12 @@ export class IndexCursor {
   #hurry: (() => void) | undefined;
   /** Whether the index was told of this task since the object woke. */
   #known = false;
-  /** Whether the alarm that stands by has gone off. */
-  #resumed = false;
 
-  constructor(index: (owner: string) => IndexPort, alarms: Alarms, agents: ReadonlyMap<string, Agent>) {
+  constructor(
+    index: (owner: string) => Pick<IndexPort, "put" | "remove">,
+    alarms: Alarms,
+    agents: ReadonlyMap<string, Agent>,
+  ) {
     this.#index = index;
     this.#agents = agents;
     this.#alarms = alarms;
@@ -45,9 +46,7 @@ export class IndexCursor {
 
   /** The alarm went off. An object that was away cannot know what the index has; it tells it again. */
   resume(record: TaskRecord): void {
-    if (this.#known && !this.#latest) return;
-    this.#resumed = true;
-    this.#mark(this.#latest ?? record);
+    if (!this.#known || this.#latest) this.#mark(this.#latest ?? record);
   }
 
   /** Resolves when the index is up to date, or after two seconds. */
@@ -99,10 +98,8 @@ export class IndexCursor {
       });
       this.#hurry = undefined;
     }
-    let ended = false;
     while (this.#latest) {
       const record = this.#latest;
-      ended = isTerminal(record.task.status.state);
       this.#latest = undefined;
       try {
         await this.#index(record.owner).put(indexRow(record));
@@ -116,8 +113,8 @@ export class IndexCursor {
     this.#inFlight = undefined;
     if (this.#latest) return;
     this.#alarms.set("index", undefined);
-    // A task that waits is not woken in vain. One that has ended is, once: another row now costs more than that.
-    if (!ended || this.#resumed) this.#alarms.settle();
+    // Woken in vain, the object would tell the index again: that costs more than the row that moves the alarm.
+    this.#alarms.settle();
   }
 }
 

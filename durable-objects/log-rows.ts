@@ -12,6 +12,7 @@
  * Lifetime: that of the task. Bound: `limits.task`. Trade-off: old rows stay, so that every id a stream has shown can
  * be resumed from; they cost storage alone.
  */
+import { byteLength } from "../src/protocol/byte-length.ts";
 import { apply, type TaskRecord } from "../src/task/apply.ts";
 import { EVENT_VERSION, type TaskEvent } from "../src/task/event.ts";
 import type { StoredEvent } from "../src/task/rewind.ts";
@@ -44,7 +45,7 @@ export class LogRows {
     return this.#seq;
   }
 
-  /** Length of all bodies, in UTF-16 code units. */
+  /** Length of all bodies, in bytes. */
   get length(): number {
     return this.#length;
   }
@@ -58,7 +59,7 @@ export class LogRows {
         // Only what passed the rules was stored; rules that became stricter must not lose a task.
         if (applied.ok) record = applied.value;
       }
-      this.#count(row.pieces, row.last, row.body.length);
+      this.#count(row.pieces, row.last, byteLength(row.body));
     }
     return record;
   }
@@ -76,7 +77,7 @@ export class LogRows {
         sql.exec("INSERT INTO event VALUES (?, 0, ?)", first + events.length + index, piece);
       }
     });
-    this.#count(1 + more.length, first + events.length + more.length - 1, json.length);
+    this.#count(1 + more.length, first + events.length + more.length - 1, byteLength(json));
     return first;
   }
 

@@ -17,7 +17,7 @@ import { Journal } from "../src/task/journal.ts";
 import { isParked, type Question } from "../src/task/progress.ts";
 import type { Alarms } from "./alarms.ts";
 import type { Entry, EventLog } from "./event-log.ts";
-import { Waits } from "./waits.ts";
+import { SHORT_MS, Waits } from "./waits.ts";
 
 const HOLD_MS = 30_000;
 
@@ -58,7 +58,8 @@ export class Runner {
 
   /**
    * Runs the turn that the log says is in progress: one that has just begun, or one that was cut off. One that waits
-   * is left alone, unless `held`: the alarm that held the object went off, so its code was running.
+   * is left alone, unless its wait is short, for which no alarm may be set, or `held`: the alarm that held the object
+   * went off, so its code was running.
    */
   start(held = false): void {
     const { log } = this.#deps;
@@ -67,7 +68,7 @@ export class Runner {
     if (record.turns > this.#begun) {
       this.#begun = record.turns;
       this.#begin(record, new Journal());
-    } else if (held || !isParked(record.turn, Date.now())) {
+    } else if (held || !isParked(record.turn, Date.now() + SHORT_MS)) {
       this.#resume(record);
     }
   }
@@ -111,10 +112,10 @@ export class Runner {
   }
 
   /**
-   * Cancels the task, then tells the turn in progress and, with `cleanup`, lets the agent clean up. A task that is canceled already
-   * stays as it is (§3.3.1).
+   * Cancels the task, then tells the turn in progress and, unless `silently`, lets the agent clean up. A task that is
+   * canceled already stays as it is (§3.3.1).
    */
-  cancel(record: TaskRecord, { cleanup }: { cleanup: boolean }): Result<undefined> {
+  cancel(record: TaskRecord, silently = false): Result<undefined> {
     const { log } = this.#deps;
     const { id, status: last } = record.task;
     if (last.state === "TASK_STATE_CANCELED") return { ok: true, value: undefined };
@@ -124,13 +125,13 @@ export class Runner {
         metadata: { taskId: id },
       });
     }
-    const begins = cleanup && this.#agent(record)?.definition.onCancel !== undefined;
+    const cleanup = !silently && this.#agent(record)?.definition.onCancel !== undefined;
     const timestamp = new Date().toISOString();
     const status = { state: "TASK_STATE_CANCELED", timestamp } as const;
-    log.append([{ kind: "status", status, ...(begins && { cleanup }) }], { always: true });
+    log.append([{ kind: "status", status, ...(cleanup && { cleanup }) }], { always: true });
     this.stop("the task was canceled");
     const canceled = log.record;
-    if (begins && canceled) this.#begin(canceled, new Journal());
+    if (cleanup && canceled) this.#begin(canceled, new Journal());
     this.plan();
     return { ok: true, value: undefined };
   }

@@ -44,6 +44,7 @@ export class Streams {
    */
   open(record: TaskRecord, { until, lastEventId }: SubscribeOptions): OpenStream {
     const { id: taskId, status } = record.task;
+    const keepalive = this.#agents.get(record.agentId)?.limits.keepalive;
     const frames = this.#firstFrames(record, lastEventId);
     // A reader that comes back may have missed the very event that ends its stream.
     const asked = until === "input" && status.state === "TASK_STATE_INPUT_REQUIRED";
@@ -51,7 +52,7 @@ export class Streams {
     return {
       taskId,
       state: status.state,
-      frames: ended ? finishedStream(frames) : this.#subscribers.open(frames, until),
+      frames: ended ? finishedStream(frames) : this.#subscribers.open(frames, until, keepalive),
     };
   }
 

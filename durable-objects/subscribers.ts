@@ -14,7 +14,7 @@ import type { StoredEvent } from "../src/task/rewind.ts";
 import { viewTask } from "../src/task/view.ts";
 import type { Entry } from "./event-log.ts";
 
-const HEARTBEAT_MS = 15_000;
+const KEEPALIVE_MS = 15_000;
 const MAX_BACKLOG = 1024 * 1024;
 const MAX_AGE_MS = 60 * 60 * 1000;
 
@@ -43,9 +43,14 @@ export class Subscribers {
 
   /**
    * Opens a stream that begins with `frames` and goes on with what is sent from now on. The caller makes the
-   * frames in the same turn of the event loop, so that nothing falls between them.
+   * frames in the same turn of the event loop, so that nothing falls between them. A comment goes out every
+   * `keepaliveMs`, the same for all streams of a task.
    */
-  open(frames: readonly Uint8Array[], until: Until): ReadableStream<Uint8Array> {
+  open(
+    frames: readonly Uint8Array[],
+    until: Until,
+    keepaliveMs = KEEPALIVE_MS,
+  ): ReadableStream<Uint8Array> {
     const { readable, writable } = new IdentityTransformStream();
     const writer = writable.getWriter();
     const subscriber = {
@@ -58,7 +63,7 @@ export class Subscribers {
       closing: false,
     };
     this.#open.add(subscriber);
-    this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat ??= setInterval(() => this.#beat(), keepaliveMs);
     // What the task is already does not count as a backlog: its size is the task's, not the reader's fault.
     for (const frame of frames) writer.write(frame).catch(() => this.#forget(subscriber));
     return readable;

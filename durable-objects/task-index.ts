@@ -1,5 +1,5 @@
 /**
- * The Durable Object of one owner: the list of the owner's tasks, latest status first.
+ * The Durable Object of one owner: the list of the owner's tasks, latest status first, and what it has under way.
  *
  * Layout: table `task`, made with the first row, and one index over (time, id), so that a change of a task costs
  * two written rows. Lifetime: that of the tasks. Bound: a row for each task the owner has.
@@ -7,7 +7,16 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { type Bindings, taskDirectory } from "../src/env.ts";
-import type { IndexPage, IndexPort, IndexQuery, IndexRow } from "../src/operations/ports.ts";
+import type {
+  AdmitRequest,
+  IndexPage,
+  IndexPort,
+  IndexQuery,
+  IndexRow,
+} from "../src/operations/ports.ts";
+import type { Result } from "../src/protocol/errors.ts";
+import type { TaskState } from "../src/protocol/task.ts";
+import { OwnerCounts } from "./owner-counts.ts";
 
 /** A request to a task each. */
 const DELETED_AT_ONCE = 40;
@@ -29,9 +38,15 @@ export function taskIndexObject(): TaskIndexClass {
     /** The last of the doomed that was tried. */
     #tried = "";
 
+    readonly #counts = new OwnerCounts(
+      () => this.#working(),
+      (id) => this.#stateOf(id),
+    );
+
     async put({ id, contextId, state, time, body }: IndexRow): Promise<void> {
       // A task that is being deleted may go on for a while.
       if (this.#isDoomed(id)) return;
+      this.#counts.tell(id, state);
       this.#create();
       this.#sql.exec(
         `INSERT INTO task (id, contextId, state, time, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
@@ -69,7 +84,32 @@ export function taskIndexObject(): TaskIndexClass {
       return { rows: rows.slice(0, limit), more: rows.length > limit, total };
     }
 
+    async admit(request: AdmitRequest): Promise<Result<undefined>> {
+      return this.#counts.admit(request);
+    }
+
+    async hold(stream: string): Promise<void> {
+      this.#counts.hold(stream);
+    }
+
+    async release(ids: string[]): Promise<void> {
+      this.#counts.release(ids);
+    }
+
+    *#working(): Iterable<string> {
+      if (!this.#exists) return;
+      const query = `SELECT id FROM task WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')`;
+      for (const { id } of this.#sql.exec<{ id: string }>(query)) yield id;
+    }
+
+    #stateOf(id: string): TaskState | undefined {
+      if (!this.#exists) return undefined;
+      const query = "SELECT state FROM task WHERE id = ?";
+      return this.#sql.exec<{ state: TaskState }>(query, id).toArray()[0]?.state;
+    }
+
     async remove(id: string): Promise<void> {
+      this.#counts.forget(id);
       if (this.#exists) this.#sql.exec("DELETE FROM task WHERE id = ?", id);
     }
 
@@ -83,6 +123,7 @@ export function taskIndexObject(): TaskIndexClass {
       });
       this.#deleting = true;
       this.#tried = "";
+      this.#counts.forgetAll();
       await storage.setAlarm(Date.now());
       return count;
     }

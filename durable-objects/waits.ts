@@ -3,7 +3,7 @@ import type { Waiting } from "../src/agent/turn-port.ts";
 import type { Outcome } from "../src/task/journal.ts";
 
 /** A shorter wait is not worth putting the object away: the platform keeps an idle one about as long. */
-const SHORT_MS = 10_000;
+export const SHORT_MS = 10_000;
 
 interface Sleeper {
   readonly end: number;

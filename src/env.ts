@@ -1,5 +1,5 @@
 /** The bindings a Worker needs, and what reaches the objects through them. */
-import type { IndexPort, TaskDirectory, TaskPort } from "./operations/ports.ts";
+import type { IndexPort, RateLimiter, TaskDirectory, TaskPort } from "./operations/ports.ts";
 
 export interface Bindings {
   TASK_OBJECT: DurableObjectNamespace;
@@ -65,4 +65,13 @@ export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
 /** The index of an owner's tasks. */
 export function taskIndex({ TASK_INDEX }: Bindings, owner: string): IndexPort {
   return TASK_INDEX.getByName(owner) as unknown as IndexPort;
+}
+
+/** The rate-limit binding of that name. Without it nobody is served: a limit that is not there limits nothing. */
+export function rateLimiter(bindings: Bindings, name: string): RateLimiter {
+  const binding = (bindings as unknown as Record<string, RateLimiter | undefined>)[name];
+  if (typeof binding?.limit === "function") return binding;
+  throw new Error(
+    `Missing rate-limit binding. Add to wrangler.toml:\n[[ratelimits]]\nname = "${name}"\nnamespace_id = "1001"\nsimple = { limit = 100, period = 60 }`,
+  );
 }

@@ -37,6 +37,8 @@ export interface OwnerName {
   /** Id of the agent. */
   agent: string;
   scheme: string;
+  /** Unset where the scheme has none, as keys have not. */
+  issuer?: string;
   principal: string;
   tenant?: string;
 }
@@ -47,8 +49,8 @@ export interface OwnerName {
  */
 export async function deleteTasksOf(
   env: unknown,
-  { agent, scheme, principal, tenant = "" }: OwnerName,
+  { agent, tenant = "", ...name }: OwnerName,
 ): Promise<number> {
-  const owner = ownerOf(agent, { scheme, principal, tenant });
+  const owner = ownerOf(agent, { ...name, tenant });
   return taskIndex(checkBindings(env), owner).deleteAll();
 }

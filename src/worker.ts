@@ -2,18 +2,25 @@
 import type { Agent } from "./agent/define-agent.ts";
 import { byId } from "./agent/define-agent.ts";
 import { type PortsOf, workerApp } from "./edge/app.ts";
-import { type Bindings, checkBindings, taskDirectory, taskIndex } from "./env.ts";
+import { type Bindings, checkBindings, rateLimiter, taskDirectory, taskIndex } from "./env.ts";
 
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   return {
     agent,
+    env,
     // Asked for by the card alone.
     get url() {
       return publicUrl(bindings, request) + path;
     },
+    get address() {
+      // Set by Cloudflare; what a client sends under this name does not arrive.
+      return request.headers.get("CF-Connecting-IP") ?? "";
+    },
+    signed: async (card) => agent.definition.signing?.sign(card, env) ?? card,
     tasks: taskDirectory(bindings),
     index: (owner) => taskIndex(bindings, owner),
+    limiter: (binding) => rateLimiter(bindings, binding),
   };
 };
 

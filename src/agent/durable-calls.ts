@@ -100,7 +100,9 @@ export class DurableCalls {
 
   async #try<T>(call: DurableCall, fn: StepWork<T>, options: StepOptions): Promise<T> {
     const { name } = call;
-    const { retries = 2 } = options;
+    const { retries = 2, backoff: { factor = 2 } = {} } = options;
+    if (!(retries >= 0)) this.#refuse(`turn.step("${name}"): retries is a number from 0 on`);
+    if (!(factor >= 1)) this.#refuse(`turn.step("${name}"): backoff.factor is a number from 1 on`);
     const before = this.#port.journal.wait(call);
     let tries = before?.tries ?? 0;
     if (before) await this.#port.waits.until(before.until);
@@ -111,6 +113,8 @@ export class DurableCalls {
       );
       // What was canceled in the meantime is not remembered.
       this.#signal.throwIfAborted();
+      // Wrong code is not tried again.
+      this.check();
       if ("value" in done) return this.#remember(call, done.value);
       if (done.final || tries > retries) {
         const error = toStoredError(done.error);

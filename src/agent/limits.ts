@@ -13,18 +13,30 @@ export interface Limits {
   jsonDepth: number;
   /** Parts of a user message. Default: 100. */
   parts: number;
-  /** Characters of one `metadata` in JSON. Default: 65,536. */
+  /** Bytes of one `metadata` in JSON. Default: 64 KiB. */
   metadata: number;
   /** Extensions a message or the A2A-Extensions header names. Default: 32. */
   extensions: number;
   /** Artifacts of a task. Default: 1,000. An agent that publishes more fails its task. */
   artifacts: number;
-  /** Characters of one published event in JSON. Default: 1,048,576. */
+  /** Bytes of one published event in JSON. Default: 1 MiB. */
   event: number;
-  /** Characters of everything stored of a task, in JSON. Default: 67,108,864. An agent that publishes more fails its task, which stays readable. */
+  /** Bytes of everything stored of a task, in JSON. Default: 64 MiB. An agent that publishes more fails its task, which stays readable. */
   task: number;
   /** Streams open on a task at once. Default: 1,000. Over it: HTTP 429. */
   streams: number;
+  /**
+   * Tasks of one owner that are in progress at once: neither ended nor waiting for their client. Default: no limit. Over
+   * it a message is refused with HTTP 429. Costs one object request for each message, and no rows.
+   */
+  tasksPerOwner?: number | undefined;
+  /**
+   * Streams of one owner that are open at once, over all its tasks. Default: no limit. Over it: HTTP 429. Costs two
+   * object requests for each stream, and one every 30 to 45 s while it is open.
+   */
+  streamsPerOwner?: number | undefined;
+  /** Pause between the comments that keep an idle stream open. Default: 15 seconds; 1 second to 5 minutes. */
+  keepalive: Duration;
   /**
    * How long a task may go on after the client's last message, waiting included. Default: 7 days. Then it FAILS. The
    * clean-up of a canceled task may take as long again.
@@ -39,12 +51,13 @@ export interface Limits {
 }
 
 /** The limits of an agent, with durations in ms. */
-export type CheckedLimits = Omit<Limits, "taskDeadline" | "stalled"> & {
+export type CheckedLimits = Omit<Limits, "keepalive" | "taskDeadline" | "stalled"> & {
+  keepalive: number;
   taskDeadline: number;
   stalled: number;
 };
 
-const DEFAULTS: Limits = {
+const DEFAULTS: Required<Omit<Limits, "tasksPerOwner" | "streamsPerOwner">> = {
   bodyBytes: MIB,
   jsonDepth: 64,
   parts: 100,
@@ -54,6 +67,7 @@ const DEFAULTS: Limits = {
   event: MIB,
   task: 64 * MIB,
   streams: 1_000,
+  keepalive: "15 seconds",
   taskDeadline: "7 days",
   restarts: 5,
   stalled: "15 minutes",
@@ -79,6 +93,12 @@ export const LimitsSchema = message({
   event: positive(DEFAULTS.event),
   task: positive(DEFAULTS.task),
   streams: positive(DEFAULTS.streams),
+  tasksPerOwner: z.int().min(1).optional(),
+  streamsPerOwner: z.int().min(1).optional(),
+  keepalive: duration(DEFAULTS.keepalive).refine(
+    (ms) => ms >= 1_000 && ms <= 300_000,
+    "must be 1 second to 5 minutes",
+  ),
   taskDeadline: duration(DEFAULTS.taskDeadline),
   restarts: positive(DEFAULTS.restarts),
   stalled: duration(DEFAULTS.stalled),

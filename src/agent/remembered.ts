@@ -1,4 +1,5 @@
 /** Results and errors of steps as they are remembered: JSON, the same for the run that made them and for later ones. */
+import { byteLength } from "../protocol/byte-length.ts";
 import { A2AError } from "../protocol/errors.ts";
 import type { StoredError } from "../task/event.ts";
 
@@ -23,7 +24,7 @@ export function toJson(
   const problem = notJson(value, "its result", new Set());
   if (problem) refuse(`${what}: ${problem}; give JSON back, such as a string or a plain object`);
   const json = JSON.stringify(value);
-  const bytes = new TextEncoder().encode(json).byteLength;
+  const bytes = byteLength(json);
   if (bytes > maxBytes) {
     refuse(`${what}: its result has ${bytes} bytes in JSON, at most ${maxBytes} are remembered`);
   }

@@ -14,6 +14,7 @@ import type { Duration } from "./duration.ts";
 import { matchesMediaType } from "./media-type.ts";
 import { Publisher } from "./publisher.ts";
 import { misuse } from "./remembered.ts";
+import { skillOf } from "./skill.ts";
 import type { StepOptions, StepWork } from "./step.ts";
 import type { TurnPort } from "./turn-port.ts";
 
@@ -81,12 +82,10 @@ export class Turn<Env = unknown> {
     return this.#input.caller.extensions;
   }
 
-  /** Id of the skill that the message's or the request's metadata name as `skill`, when the agent has it; else its only one. */
+  /** Id of the skill that the message's or the request's metadata name, when the agent has it; else its only one. */
   get skill(): string | undefined {
-    const { skills } = this.#agent.definition;
-    const asked = this.#input.message.metadata?.skill ?? this.#input.metadata?.skill;
-    if (asked === undefined) return skills.length === 1 ? skills[0]?.id : undefined;
-    return skills.find(({ id }) => id === asked)?.id;
+    const { message, metadata } = this.#input;
+    return skillOf(this.#agent.definition.skills, message, metadata)?.id;
   }
 
   /** Whether the client takes this media type; anything when it named none. */

@@ -8,7 +8,11 @@ export async function readText(request: Request, { bodyBytes: maxBytes }: Limits
   if (declared > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return "";
   // A body of a declared length has no more bytes than that: it is read at once, which is faster.
-  if (declared >= 0) return decode(await request.arrayBuffer());
+  if (declared >= 0) {
+    const bytes = await request.arrayBuffer();
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    return decode(bytes);
+  }
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let size = 0;
   let text = "";

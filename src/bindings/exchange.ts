@@ -1,7 +1,8 @@
 /** What a request gathers on its way through the Worker. */
 import type { Context } from "hono";
+import { loggedTaskId } from "../agent/audit.ts";
 import type { Ports } from "../operations/ports.ts";
-import type { Outcome } from "../operations/table.ts";
+import { type Outcome, taskOf } from "../operations/table.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { A2AError } from "../protocol/errors.ts";
 
@@ -15,7 +16,14 @@ export interface LogFacts {
 
 export interface ExchangeEnv {
   Bindings: object;
-  Variables: { ports: Ports; caller: Caller; requestId: string; facts: LogFacts };
+  Variables: {
+    ports: Ports;
+    caller: Caller;
+    requestId: string;
+    facts: LogFacts;
+    /** The error that the request is answered with. */
+    refusal: A2AError | undefined;
+  };
 }
 
 export type Exchange = Context<ExchangeEnv>;
@@ -27,23 +35,13 @@ export function queryOf(c: Exchange): URLSearchParams {
 
 /** Notes for the log which task an operation was about. */
 export function noteOutcome(c: Exchange, outcome: Outcome): void {
-  const facts = c.get("facts");
-  if ("stream" in outcome) {
-    facts.task = outcome.stream.taskId;
-    facts.state = outcome.stream.state;
-    return;
-  }
-  const value = outcome.value as {
-    task?: object;
-    id?: string;
-    taskId?: string;
-    status?: { state: string };
-  };
-  if (value.taskId) facts.task = value.taskId;
-  const task = (value.task ?? value) as typeof value;
-  if (!task.id || !task.status) return;
-  facts.task = task.id;
-  facts.state = task.status.state;
+  const { id, state } = taskOf(outcome);
+  if (id !== undefined) noteTask(c, id);
+  if (state !== undefined) c.get("facts").state = state;
+}
+
+function noteTask(c: Exchange, id: string): void {
+  c.get("facts").task = loggedTaskId(id, c.get("ports").agent.definition.auth.listsTasks);
 }
 
 /**
@@ -52,8 +50,9 @@ export function noteOutcome(c: Exchange, outcome: Outcome): void {
  */
 export function toA2AError(c: Exchange, error: unknown): A2AError {
   if (A2AError.is(error)) {
+    c.set("refusal", error);
     // Only what the error itself says is certain to be a task, and not something a client mistook for one.
-    if (error.metadata.taskId) c.get("facts").task = error.metadata.taskId;
+    if (error.metadata.taskId) noteTask(c, error.metadata.taskId);
     return error;
   }
   const requestId = c.get("requestId");

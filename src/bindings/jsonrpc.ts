@@ -10,7 +10,7 @@ import { SSE_HEADERS, sseBody } from "./sse.ts";
 type Id = string | number | null;
 
 /** HTTP statuses that are about the request as such; every other error is a JSON-RPC answer like any (200). */
-const HTTP_STATUSES: ReadonlySet<number> = new Set([401, 403, 413, 429]);
+const HTTP_STATUSES: ReadonlySet<number> = new Set([401, 403, 413, 429, 503]);
 
 /** Serves one call; what goes wrong is answered with the id of the call, as far as it could be read. */
 export async function serveJsonRpc(c: Exchange): Promise<Response> {

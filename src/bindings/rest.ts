@@ -14,13 +14,22 @@ const JSON_TYPE = "application/json";
 /** The boolean among the query parameters (§11.5). */
 const BOOLEAN_PARAMETER = "includeArtifacts";
 
-export function restRoutes(): Hono<ExchangeEnv> {
+/** The routes of every operation; with `tenants` also below `/{tenant}` (the additional bindings of the proto). */
+export function restRoutes({ tenants }: { tenants: boolean }): Hono<ExchangeEnv> {
   const routes = new Hono<ExchangeEnv>();
+  addRoutes(routes, "");
+  if (tenants) addRoutes(routes, "/{tenant}");
+  return routes;
+}
+
+function addRoutes(routes: Hono<ExchangeEnv>, prefix: string): void {
   const rows = Object.entries(OPERATIONS) as [OperationName, OperationRow][];
   for (const path of new Set(rows.map(([, row]) => row.path))) {
-    const pattern = honoPattern(path);
+    const pattern = honoPattern(prefix + path);
     const here = rows.filter(([, row]) => row.path === path);
-    for (const [name, { verbs }] of here) routes.on([...verbs], pattern, (c) => serve(c, name));
+    for (const [name, { verbs }] of here) {
+      routes.on([...verbs], pattern, (c) => serve(c, name, prefix + path));
+    }
     const allow = here.flatMap(([, { verbs }]) => verbs).join(", ");
     routes.all(pattern, (c) => {
       const response = restError(c, new A2AError("METHOD_NOT_ALLOWED"));
@@ -28,7 +37,6 @@ export function restRoutes(): Hono<ExchangeEnv> {
       return response;
     });
   }
-  return routes;
 }
 
 /** `/tasks/{id}:cancel` as `/tasks/:id{[^/]+:cancel}`, the one form in which Hono keeps the suffix apart. */
@@ -38,7 +46,7 @@ function honoPattern(path: string): string {
   );
 }
 
-async function serve(c: Exchange, name: OperationName): Promise<Response> {
+async function serve(c: Exchange, name: OperationName, path: string): Promise<Response> {
   c.get("facts").operation = name;
   try {
     // Hono serves HEAD as GET; a stream that nobody reads would stay open.
@@ -46,7 +54,7 @@ async function serve(c: Exchange, name: OperationName): Promise<Response> {
       throw new A2AError("METHOD_NOT_ALLOWED");
     }
     checkVersion(c.req.raw.headers, queryOf(c));
-    const params = await readParams(c, OPERATIONS[name]);
+    const params = await readParams(c, path);
     const outcome = await perform(name, c.get("caller"), params, c.get("ports"));
     noteOutcome(c, outcome);
     if ("stream" in outcome) {
@@ -77,7 +85,7 @@ function named(c: Exchange): string | undefined {
 }
 
 /** The request as one object: its body or query, and what the path names. */
-async function readParams(c: Exchange, { path }: OperationRow): Promise<object> {
+async function readParams(c: Exchange, path: string): Promise<object> {
   const fields = c.req.method === "POST" ? await readBody(c) : readQuery(c);
   const named = readPath(c, path);
   for (const [name, value] of Object.entries(named)) {

@@ -31,15 +31,26 @@ try {
 await ending;
 
 interface Card {
-  securitySchemes?: Record<string, { apiKeySecurityScheme?: { name: string } }>;
+  securitySchemes?: Record<string, Scheme>;
+}
+
+interface Scheme {
+  apiKeySecurityScheme?: { location: string; name: string };
+  httpAuthSecurityScheme?: { scheme: string };
+}
+
+/** The header that the scheme wants, to be filled in. */
+function credentials({ apiKeySecurityScheme: key, httpAuthSecurityScheme: http }: Scheme): string[] {
+  if (key?.location === "header") return [`${key.name}: YOUR-KEY`];
+  return [`Authorization: ${http?.scheme ?? "Bearer"} YOUR-TOKEN`];
 }
 
 function greeting(url: string, { securitySchemes = {} }: Card): string {
-  const key = Object.values(securitySchemes)[0]?.apiKeySecurityScheme?.name;
+  const [scheme] = Object.values(securitySchemes);
   const headers = [
     "Content-Type: application/json",
     "A2A-Version: 1.0",
-    ...(key ? [`${key}: YOUR-KEY`] : []),
+    ...(scheme ? credentials(scheme) : []),
   ];
   return `
 Agent card:  ${url}/.well-known/agent-card.json

@@ -11,6 +11,8 @@ import { A2AError } from "../protocol/errors.ts";
 import { EXTENSIONS_HEADER, PROTOCOL_VERSION, VERSION_HEADER } from "../protocol/version.ts";
 import { authenticate } from "./authenticate.ts";
 import { serveCard } from "./card-route.ts";
+import { catalogue } from "./catalogue.ts";
+import { refusalHeaders } from "./refusal-headers.ts";
 
 /** What reaches the agent's objects; `path` is where the agent hangs below the Worker's URL. */
 export type PortsOf = (agent: Agent, path: string, request: Request, env: object) => Ports;
@@ -19,23 +21,32 @@ export type PortsOf = (agent: Agent, path: string, request: Request, env: object
 export function workerApp(agents: readonly [Agent, ...Agent[]], portsOf: PortsOf): Hono<ExchangeEnv> {
   // Not strict: JSON-RPC answers with and without a trailing slash.
   const app = new Hono<ExchangeEnv>({ strict: false });
+  const urlOf = (agent: Agent, c: Exchange) => portsOf(agent, agentPath(agent), c.req.raw, c.env).url;
+  app.get("/.well-known/agents.json", catalogue(agents, urlOf));
   for (const agent of agents) {
-    const path = `/agents/${agent.id}`;
+    const path = agentPath(agent);
     app.route(path, agentApp(agent, path, portsOf));
   }
   app.route("/", agentApp(agents[0], "", portsOf));
   return app;
 }
 
+/** Where an agent hangs below the Worker's URL. */
+function agentPath({ id }: Agent): string {
+  return `/agents/${id}`;
+}
+
 function agentApp(agent: Agent, path: string, portsOf: PortsOf): Hono<ExchangeEnv> {
   const app = new Hono<ExchangeEnv>({ strict: false });
   app.use(logLine(path));
   app.use(browserAccess(agent));
+  app.use(refusalHeaders);
   app.use(async (c, next) => {
     c.set("ports", portsOf(agent, path, c.req.raw, c.env));
     await next();
   });
   app.get("/.well-known/agent-card.json", serveCard);
+  if (agent.tenants) app.get("/:tenant/.well-known/agent-card.json", serveCard);
   app.get("/.well-known/agent.json", (c) => c.redirect("agent-card.json", 308));
   app.use(authenticate);
   app.use(protocolHeaders);
@@ -44,7 +55,7 @@ function agentApp(agent: Agent, path: string, portsOf: PortsOf): Hono<ExchangeEn
     c.header("Allow", "POST");
     return restError(c, new A2AError("METHOD_NOT_ALLOWED", { message: "POST JSON-RPC calls here" }));
   });
-  app.route("/", restRoutes());
+  app.route("/", restRoutes({ tenants: agent.tenants !== undefined }));
   app.all("*", (c) => restError(c, new A2AError("METHOD_NOT_FOUND", { message: "No such path" })));
   app.onError((error, c) => {
     const a2aError = toA2AError(c, error);
@@ -70,10 +81,10 @@ function describe(c: Exchange, milliseconds: number): string {
   return `${operation} ${binding} task=${task} state=${state} ${c.res.status} ${milliseconds}ms`;
 }
 
-/** Any origin may call, without cookies; answers are never guessed to be something else than they say. */
+/** Which pages of others may call, without cookies; answers are never guessed to be something else than they say. */
 function browserAccess(agent: Agent) {
   const allow = cors({
-    origin: "*",
+    origin: agent.origins === undefined ? "*" : [...agent.origins],
     allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
     allowHeaders: [
       "a2a-version",

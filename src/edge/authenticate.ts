@@ -10,8 +10,8 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
   const { auth } = agent.definition;
   const principal = await auth.authenticate(c.req.raw, c.env);
   if (principal === undefined) {
-    c.header("WWW-Authenticate", auth.challenge);
-    throw new A2AError("UNAUTHENTICATED", { metadata: { scheme: auth.name } });
+    const scheme = Object.keys(auth.schemes).join(", ");
+    throw new A2AError("UNAUTHENTICATED", { metadata: { scheme } });
   }
   const requested = requestedExtensions(c.req.raw.headers);
   if (requested.length > agent.limits.extensions) {
@@ -20,12 +20,15 @@ export const authenticate = createMiddleware<ExchangeEnv>(async (c, next) => {
   const declared = agent.extensions.map(({ uri }) => uri);
   const idempotencyKey = readIdempotencyKey(c.req.header(IDEMPOTENCY_HEADER));
   const lastEventId = readLastEventId(c.req.header("Last-Event-ID"));
+  const { subject, ...rest } = principal;
+  const traceId = readTraceId(c.req.header("traceparent"));
   c.set("caller", {
-    scheme: auth.name,
-    principal,
+    ...rest,
+    principal: subject,
     tenant: "",
     extensions: requested.filter((uri) => declared.includes(uri)),
     requestId: c.get("requestId"),
+    ...(traceId !== undefined && { traceId }),
     ...(lastEventId !== undefined && { lastEventId }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   });
@@ -42,4 +45,9 @@ function readIdempotencyKey(header: string | undefined): string | undefined {
 function readLastEventId(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   return /^\d{1,15}$/.test(header.trim()) ? Number(header) : 0;
+}
+
+/** W3C Trace Context; anything else is no trace. */
+function readTraceId(header: string | undefined): string | undefined {
+  return /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(header ?? "")?.[1];
 }

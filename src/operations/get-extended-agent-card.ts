@@ -9,9 +9,9 @@ import type { Ports } from "./ports.ts";
 export async function getExtendedAgentCard(
   caller: Caller,
   _request: GetExtendedAgentCardRequest,
-  { agent, url }: Ports,
+  { agent, url, signed }: Ports,
 ): Promise<AgentCard> {
   const changes = await agent.definition.extendedCard?.(caller);
   if (!changes) throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED");
-  return agentCard(agent, url, changes);
+  return signed(agentCard(agent, url, { changes, tenant: caller.tenant }));
 }

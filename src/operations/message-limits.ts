@@ -1,5 +1,6 @@
 /** The bounds of a user message; the error names the field and the bound. */
 import type { Limits } from "../agent/limits.ts";
+import { byteLength } from "../protocol/byte-length.ts";
 import { A2AError } from "../protocol/errors.ts";
 import type { SendMessageRequest } from "../protocol/requests.ts";
 
@@ -14,7 +15,7 @@ export function checkMessageLimits({ message, metadata }: SendMessageRequest, li
 }
 
 export function checkMetadata(field: string, metadata: object | undefined, limits: Limits): void {
-  if (metadata) atMost(field, "characters in JSON", JSON.stringify(metadata).length, limits.metadata);
+  if (metadata) atMost(field, "bytes in JSON", byteLength(JSON.stringify(metadata)), limits.metadata);
 }
 
 function atMost(field: string, unit: string, size: number, limit: number): void {

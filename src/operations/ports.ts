@@ -1,6 +1,7 @@
 /** What operations need of the objects; the objects implement it, tests stand in with plain ones. */
 import type { Agent } from "../agent/define-agent.ts";
 import type { Caller } from "../protocol/caller.ts";
+import type { AgentCard } from "../protocol/card.ts";
 import type { Result } from "../protocol/errors.ts";
 import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
@@ -115,6 +116,13 @@ export interface IndexPage {
   total: number;
 }
 
+/** What an owner wants to have one more of, and how many it may have. */
+export interface AdmitRequest {
+  /** The task that a message is for; it counts once, however many messages it has. */
+  task?: { id: string; limit: number };
+  stream?: { id: string; limit: number };
+}
+
 /** The tasks of one owner, latest status first. */
 export interface IndexPort {
   put(row: IndexRow): Promise<void>;
@@ -122,13 +130,32 @@ export interface IndexPort {
   /** Takes all tasks out of the list at once, and deletes them one after the other. Returns how many there were. */
   deleteAll(): Promise<number>;
   list(query: IndexQuery): Promise<IndexPage>;
+  /** Counts what is under way; refused with RESOURCE_EXHAUSTED when it is too much. */
+  admit(request: AdmitRequest): Promise<Result<undefined>>;
+  /** The stream is still open. */
+  hold(stream: string): Promise<void>;
+  /** These streams have ended, or messages to these tasks came to nothing. */
+  release(ids: string[]): Promise<void>;
+}
+
+/** A rate-limit binding of Cloudflare. */
+export interface RateLimiter {
+  limit(options: { key: string }): Promise<{ success: boolean }>;
 }
 
 /** Everything an operation may reach. */
 export interface Ports {
   readonly agent: Agent;
+  /** The Worker's bindings, for what the agent's author wrote. */
+  readonly env: unknown;
   /** Absolute URL of the agent, without a trailing slash. */
   readonly url: string;
+  /** Where the request comes from; empty when that is not known. */
+  readonly address: string;
+  /** The card as it may go out: signed where the agent signs, and then never otherwise (it throws). */
+  signed(card: AgentCard): Promise<AgentCard>;
   readonly tasks: TaskDirectory;
   index(owner: string): IndexPort;
+  /** The rate-limit binding of that name; throws with what to add to the configuration when there is none. */
+  limiter(binding: string): RateLimiter;
 }

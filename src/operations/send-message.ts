@@ -5,6 +5,7 @@ import type { SendMessageRequest, SendMessageResponse } from "../protocol/reques
 import { findTask } from "./find-task.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import { checkMessageLimits } from "./message-limits.ts";
+import { admit } from "./owner-limits.ts";
 import type { Ports, SendInput, TaskPort } from "./ports.ts";
 import { checkTarget } from "./push-configs.ts";
 import { followTask, isLost, reattach, type TaskStream } from "./reattach.ts";
@@ -22,7 +23,10 @@ export async function sendMessage(
     const result = await ports.tasks.find(id)?.resume(input.owner, sent, { historyLength });
     return isLost(result) ? undefined : result;
   };
-  return unwrap(await reattach(task.send(input, { returnImmediately, historyLength }), resume));
+  const admitted = await admit(ports, input.owner, { task: id });
+  const sent = await reattach(task.send(input, { returnImmediately, historyLength }), resume);
+  await admitted.settle(sent);
+  return unwrap(sent);
 }
 
 /** §3.1.2: the same, answered with a stream of what happens. */
@@ -32,8 +36,10 @@ export async function sendStreamingMessage(
   ports: Ports,
 ): Promise<TaskStream> {
   const { id, task, input } = await prepare(caller, request, ports);
-  const stream = unwrap(await task.stream(input));
-  return followTask(id, input.owner, "input", stream, ports);
+  const admitted = await admit(ports, input.owner, { task: id, stream: true });
+  const opened = await task.stream(input);
+  await admitted.settle(opened);
+  return admitted.watch(followTask(id, input.owner, "input", unwrap(opened), ports));
 }
 
 async function prepare(
@@ -47,7 +53,7 @@ async function prepare(
   if (message.role !== "ROLE_USER") throw A2AError.field("message.role", "must be ROLE_USER");
   message.parts.forEach(({ mediaType }, index) => {
     if (mediaType === undefined || matchesMediaType(mediaType, agent.inputModes)) return;
-    const description = `${mediaType} is none of ${agent.inputModes.join(", ")}`;
+    const description = `is none of ${agent.inputModes.join(", ")}`;
     throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", {
       message: `Content type not supported: message.parts[${index}].mediaType: ${description}`,
       fields: [{ field: `message.parts[${index}].mediaType`, description }],

@@ -2,6 +2,7 @@ import type { Caller } from "../protocol/caller.ts";
 import { unwrap } from "../protocol/errors.ts";
 import type { SubscribeToTaskRequest } from "../protocol/requests.ts";
 import { findTask } from "./find-task.ts";
+import { admit } from "./owner-limits.ts";
 import type { Ports } from "./ports.ts";
 import { followTask, type TaskStream } from "./reattach.ts";
 
@@ -12,8 +13,8 @@ export async function subscribeToTask(
   ports: Ports,
 ): Promise<TaskStream> {
   const { task, owner } = findTask(caller, request.id, ports);
-  const stream = unwrap(
-    await task.subscribe(owner, { until: "terminal", lastEventId: caller.lastEventId }),
-  );
-  return followTask(request.id, owner, "terminal", stream, ports);
+  const admitted = await admit(ports, owner, { stream: true });
+  const opened = await task.subscribe(owner, { until: "terminal", lastEventId: caller.lastEventId });
+  await admitted.settle(opened);
+  return admitted.watch(followTask(request.id, owner, "terminal", unwrap(opened), ports));
 }

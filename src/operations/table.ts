@@ -1,6 +1,7 @@
 /** The modules of the operations, and what is checked before each of them. */
 import { capabilities } from "../agent/card.ts";
 import type { Agent } from "../agent/define-agent.ts";
+import { tenantOf } from "../agent/tenants.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { A2AError, parse } from "../protocol/errors.ts";
 import {
@@ -9,6 +10,9 @@ import {
   type OperationRow,
   type RequestOf,
 } from "../protocol/operations.ts";
+import type { Task, TaskState } from "../protocol/task.ts";
+import { audited, type Seen } from "./audit.ts";
+import { authorize, taskIdOf } from "./authorize.ts";
 import { cancelTask } from "./cancel-task.ts";
 import { getExtendedAgentCard } from "./get-extended-agent-card.ts";
 import { getTask } from "./get-task.ts";
@@ -20,6 +24,7 @@ import {
   getTaskPushNotificationConfig,
   listTaskPushNotificationConfigs,
 } from "./push-configs.ts";
+import { limitRate } from "./rate-limit.ts";
 import type { TaskStream } from "./reattach.ts";
 import { sendMessage, sendStreamingMessage } from "./send-message.ts";
 import { subscribeToTask } from "./subscribe-to-task.ts";
@@ -47,20 +52,58 @@ const MODULES: {
 /** What an operation answers: a value, or a stream of frames. */
 export type Outcome = { value: object } | { stream: TaskStream };
 
-/** Performs an operation: capability, extensions, request, tenant, then the operation itself. */
-export async function perform<N extends OperationName>(
+/** Performs an operation: rate, capability, extensions, request, tenant, leave, then the operation itself. */
+export function perform<N extends OperationName>(
   name: N,
   caller: Caller,
   params: unknown,
   ports: Ports,
 ): Promise<Outcome> {
+  const seen: Seen = { caller };
+  return audited(name, seen, ports, () => performed(name, seen, params, ports));
+}
+
+async function performed<N extends OperationName>(
+  name: N,
+  seen: Seen,
+  params: unknown,
+  ports: Ports,
+): Promise<Outcome> {
   const row = OPERATIONS[name];
+  const { caller } = seen;
+  await limitRate(name, caller, ports);
   checkCapability(name, ports.agent);
   checkExtensions(caller, ports.agent);
   const request = parse(row.request, params) as RequestOf<N>;
-  if (request.tenant !== undefined) throw A2AError.field("tenant", "this agent has no tenants");
-  const answer: object = await MODULES[name](caller, request, ports);
-  return row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
+  const tenant = await tenantOf(ports.agent.tenants, caller, request.tenant);
+  checkInnerTenant(request);
+  seen.caller = { ...caller, tenant };
+  await authorize(name, seen.caller, request, ports);
+  const answer: object = await MODULES[name](seen.caller, request, ports);
+  const outcome: Outcome =
+    row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
+  const { id = taskIdOf(request), state } = taskOf(outcome);
+  Object.assign(seen, { task: id, state });
+  return outcome;
+}
+
+/** The task that an answer is about. */
+export function taskOf(outcome: Outcome): { id?: string | undefined; state?: TaskState | undefined } {
+  if ("stream" in outcome) return { id: outcome.stream.taskId, state: outcome.stream.state };
+  const value = outcome.value as { task?: object; taskId?: string };
+  const task = (value.task ?? value) as Partial<Task>;
+  return task.status ? { id: task.id, state: task.status.state } : { id: value.taskId };
+}
+
+/** A webhook inside a message is of the message's tenant. */
+function checkInnerTenant(request: RequestOf<OperationName>): void {
+  const inner =
+    "configuration" in request ? request.configuration?.taskPushNotificationConfig?.tenant : undefined;
+  if (inner === undefined || inner === request.tenant) return;
+  throw A2AError.field(
+    "configuration.taskPushNotificationConfig.tenant",
+    "differs from the tenant of the request",
+  );
 }
 
 /** §3.3.4: what the card does not declare is not served. */

@@ -62,6 +62,7 @@ export const ERRORS = {
   UNAUTHENTICATED: row(-32000, 401, "UNAUTHENTICATED", "Authentication required", true),
   PERMISSION_DENIED: row(-32000, 403, "PERMISSION_DENIED", "Permission denied", true),
   RESOURCE_EXHAUSTED: row(-32000, 429, "RESOURCE_EXHAUSTED", "Too many requests", true),
+  UNAVAILABLE: row(-32000, 503, "UNAVAILABLE", "Temporarily unavailable", true),
   INTERNAL: row(-32603, 500, "INTERNAL", "Internal error", false),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -23,7 +23,11 @@ const extendedCard: NeededCapability = {
   otherwise: "UNSUPPORTED_OPERATION",
 };
 
+/** What an operation does to the agent: what rate limits count, and what is audited (`send` and `change`). */
+export type OperationKind = "send" | "change" | "read" | "subscribe";
+
 export interface OperationRow {
+  readonly kind: OperationKind;
   /** REST verbs; the first is the documented one. */
   readonly verbs: readonly ("GET" | "POST" | "DELETE")[];
   /** REST path; `{name}` is a field of the request. */
@@ -36,12 +40,14 @@ export interface OperationRow {
 /** By JSON-RPC method name. */
 export const OPERATIONS = {
   SendMessage: {
+    kind: "send",
     verbs: ["POST"],
     path: "/message:send",
     request: requests.SendMessageRequest,
     reply: "value",
   },
   SendStreamingMessage: {
+    kind: "send",
     verbs: ["POST"],
     path: "/message:stream",
     request: requests.SendMessageRequest,
@@ -49,6 +55,7 @@ export const OPERATIONS = {
     reply: "stream",
   },
   CancelTask: {
+    kind: "change",
     verbs: ["POST"],
     path: "/tasks/{id}:cancel",
     request: requests.CancelTaskRequest,
@@ -56,15 +63,29 @@ export const OPERATIONS = {
   },
   // The prose says POST (§5.3), the annotation of the proto says GET.
   SubscribeToTask: {
+    kind: "subscribe",
     verbs: ["POST", "GET"],
     path: "/tasks/{id}:subscribe",
     request: requests.SubscribeToTaskRequest,
     needs: streaming,
     reply: "stream",
   },
-  GetTask: { verbs: ["GET"], path: "/tasks/{id}", request: requests.GetTaskRequest, reply: "value" },
-  ListTasks: { verbs: ["GET"], path: "/tasks", request: requests.ListTasksRequest, reply: "value" },
+  GetTask: {
+    kind: "read",
+    verbs: ["GET"],
+    path: "/tasks/{id}",
+    request: requests.GetTaskRequest,
+    reply: "value",
+  },
+  ListTasks: {
+    kind: "read",
+    verbs: ["GET"],
+    path: "/tasks",
+    request: requests.ListTasksRequest,
+    reply: "value",
+  },
   CreateTaskPushNotificationConfig: {
+    kind: "change",
     verbs: ["POST"],
     path: "/tasks/{taskId}/pushNotificationConfigs",
     request: requests.CreateTaskPushNotificationConfigRequest,
@@ -72,6 +93,7 @@ export const OPERATIONS = {
     reply: "value",
   },
   ListTaskPushNotificationConfigs: {
+    kind: "read",
     verbs: ["GET"],
     path: "/tasks/{taskId}/pushNotificationConfigs",
     request: requests.ListTaskPushNotificationConfigsRequest,
@@ -79,6 +101,7 @@ export const OPERATIONS = {
     reply: "value",
   },
   GetTaskPushNotificationConfig: {
+    kind: "read",
     verbs: ["GET"],
     path: "/tasks/{taskId}/pushNotificationConfigs/{id}",
     request: requests.GetTaskPushNotificationConfigRequest,
@@ -86,6 +109,7 @@ export const OPERATIONS = {
     reply: "value",
   },
   DeleteTaskPushNotificationConfig: {
+    kind: "change",
     verbs: ["DELETE"],
     path: "/tasks/{taskId}/pushNotificationConfigs/{id}",
     request: requests.DeleteTaskPushNotificationConfigRequest,
@@ -93,6 +117,7 @@ export const OPERATIONS = {
     reply: "value",
   },
   GetExtendedAgentCard: {
+    kind: "read",
     verbs: ["GET"],
     path: "/extendedAgentCard",
     request: requests.GetExtendedAgentCardRequest,

@@ -6,17 +6,9 @@
  * returns can be sent as it is.
  */
 import * as z from "zod";
+import { isStruct, memberOf, type Struct } from "./struct.ts";
 
-/** A JSON object with any members (`google.protobuf.Struct`). */
-export type Struct = { [key: string]: unknown };
-
-function isStruct(value: unknown): value is Struct {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+export type { Struct } from "./struct.ts";
 
 /** Optional strings: proto3 does not tell an empty one from an absent one. */
 const EMPTY_IS_ABSENT = new WeakSet<object>();
@@ -25,7 +17,7 @@ function readFields(shape: z.ZodRawShape, input: unknown): unknown {
   if (!isStruct(input)) return input;
   const fields: Struct = {};
   for (const [name, schema] of Object.entries(shape)) {
-    const value = Object.hasOwn(input, name) ? input[name] : input[snakeCase(name)];
+    const value = memberOf(input, name);
     const absent =
       value === null || value === undefined || (value === "" && EMPTY_IS_ABSENT.has(schema));
     if (!absent) fields[name] = value;

@@ -107,12 +107,13 @@ describe("the log", () => {
     /^(\w+|-) (jsonrpc|rest) task=([0-9a-f]{64}|-) state=(TASK_STATE_\w+|-) (\d{3}) (\d+)ms$/;
   const SECRET = "swordfish";
 
-  /** What is printed while `work` is done, line by line. */
+  /** What is printed while `work` is done, line by line, beside audit records. */
   async function printedBy(work: () => Promise<void>, lines: number): Promise<string[]> {
     // The lines of what came before may be late.
     for (let log = ""; log !== lab.log(); await pause(200)) log = lab.log();
     const before = lab.log().length;
-    const printed = () => lab.log().slice(before).split("\n").filter(Boolean);
+    const isOfRequest = (line: string) => line !== "" && !line.startsWith('{"audit":');
+    const printed = () => lab.log().slice(before).split("\n").filter(isOfRequest);
     await work();
     await until(() => printed().length >= lines, `${lines} lines of log`);
     // What should not come would come now.
@@ -166,6 +167,24 @@ describe("the log", () => {
       ]);
     },
   );
+
+  test("it has a record of each call that changes state, as JSON on a line of its own", async () => {
+    const before = lab.log().length;
+    const { id } = await begin(lab.url, [{ do: "complete" }], ALICE);
+    await call(lab.url, "rest", "GetTask", { id }, ALICE);
+    await call(lab.url, "rest", "CancelTask", { id }, ALICE);
+    const records = () =>
+      lab
+        .log()
+        .slice(before)
+        .split("\n")
+        .flatMap((line) => (line.startsWith('{"audit":') ? [JSON.parse(line)] : []));
+    await until(() => records().length >= 2, "two records");
+    expect(records()).toMatchObject([
+      { audit: { principal: "alice", operation: "SendMessage", outcome: "OK", task: id } },
+      { audit: { principal: "alice", operation: "CancelTask", outcome: "TASK_NOT_CANCELABLE" } },
+    ]);
+  });
 
   test("it never shows content or keys, whatever is sent and wherever", async () => {
     const key = { headers: { "X-API-Key": `${SECRET}-key`, Authorization: `Bearer ${SECRET}` } };

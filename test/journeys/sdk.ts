@@ -12,10 +12,17 @@ import type { Step } from "../lab/script.ts";
 export const BINDINGS = ["JSONRPC", "HTTP+JSON"] as const;
 export type BindingName = (typeof BINDINGS)[number];
 
-/** A client that reads the card of the agent and takes this binding from it. */
-export function connect(url: string, binding: BindingName): Promise<Client> {
+/** A client that reads the card of the agent and takes this binding from it; it calls by `fetchImpl`. */
+export function connect(
+  url: string,
+  binding: BindingName,
+  fetchImpl: typeof fetch = fetch,
+): Promise<Client> {
   // Only one factory: a card without that binding leaves no client.
-  const transport = binding === "JSONRPC" ? new JsonRpcTransportFactory() : new RestTransportFactory();
+  const transport =
+    binding === "JSONRPC"
+      ? new JsonRpcTransportFactory({ fetchImpl })
+      : new RestTransportFactory({ fetchImpl });
   return new ClientFactory({ transports: [transport] }).createFromUrl(url);
 }
 

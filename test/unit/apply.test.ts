@@ -5,7 +5,14 @@ import type { AcceptedMessage, TaskEvent } from "../../src/task/event.ts";
 import { rewind } from "../../src/task/rewind.ts";
 import { viewTask } from "../../src/task/view.ts";
 
-const caller = { scheme: "open", principal: "", tenant: "", extensions: [], requestId: "r" };
+const caller = {
+  scheme: "open",
+  principal: "",
+  scopes: [],
+  tenant: "",
+  extensions: [],
+  requestId: "r",
+};
 
 function user(messageId: string, more = {}): AcceptedMessage {
   return { message: { messageId, role: "ROLE_USER", parts: [{ text: messageId }], ...more }, caller };

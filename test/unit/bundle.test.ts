@@ -91,11 +91,29 @@ describe("the hello template, bundled and minified", () => {
     expect(suspects.filter((path) => !/\/zod\/v4\/core\/(util|doc)\.js$/.test(path))).toEqual([]);
   });
 
+  test("has nothing of the cryptography that an open agent does not use", () => {
+    expect(modulesIn(hello).filter((path) => path.includes("node_modules/jose/"))).toEqual([]);
+  });
+
   test("has no test, no command and no second Zod in it", () => {
     const foreign = modulesIn(hello).filter((path) => /^(test|src\/cli)\//.test(path));
     expect(foreign).toEqual([]);
     const zods = modulesIn(hello).map((path) => /^(.*\/zod)\/v4\//.exec(path)?.[1]);
     expect(new Set(zods.filter((path) => path !== undefined)).size).toBeLessThanOrEqual(1);
+  });
+
+  test("has nothing in it of the signing that it does not do", () => {
+    const signing = /^src\/signature\/|\/(jose|canonicalize)\//;
+    expect(modulesIn(hello).filter((path) => signing.test(path))).toEqual([]);
+  });
+});
+
+describe("durable-a2a/card, bundled and minified", () => {
+  test("is smaller than 20 KiB after gzip, and runs without workerd and without Node", async () => {
+    const card = await bundle("src/card.ts");
+    expect(gzipSync(card.code).byteLength).toBeLessThan(20 * 1024);
+    expect(importsOf(card)).toEqual([]);
+    expect(modulesIn(card).filter((path) => path.includes("/zod/"))).toEqual([]);
   });
 });
 

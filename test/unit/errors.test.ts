@@ -65,6 +65,7 @@ describe("the table of errors", () => {
     expect(ERRORS.PAYLOAD_TOO_LARGE).toMatchObject({ http: 413, code: -32600 });
     expect(ERRORS.UNAUTHENTICATED).toMatchObject({ http: 401, code: -32000, info: true });
     expect(ERRORS.PERMISSION_DENIED).toMatchObject({ http: 403, code: -32000, info: true });
+    expect(ERRORS.UNAVAILABLE).toMatchObject({ http: 503, code: -32000, info: true });
     expect(ERRORS.RESOURCE_EXHAUSTED).toMatchObject({ http: 429, code: -32000, info: true });
   });
 });

@@ -24,7 +24,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   task: ["protocol"],
   push: ["task", "protocol"],
-  agent: ["task", "protocol", "src/push/target.ts"],
+  signature: ["protocol"],
+  agent: ["task", "signature", "protocol", "src/push/target.ts"],
   operations: ["agent", "task", "protocol", "src/push/target.ts"],
   bindings: ["operations", "agent", "task", "protocol"],
   edge: ["bindings", "operations", "agent", "protocol"],
@@ -51,10 +52,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "agent",
     "task",
     "push",
+    "signature",
     "protocol",
     "env",
     "durable-objects",
   ],
+  card: ["signature", "protocol"],
   cli: [],
 };
 

@@ -1,5 +1,5 @@
 /** The agents that tests in workerd talk to, each under `/agents/<id>`; `script` is also at the root. */
-import { type AgentDefinition, apiKey, defineAgent, open } from "durable-a2a";
+import { type AgentDefinition, anyOf, apiKey, defineAgent, open } from "durable-a2a";
 import { runScript, scriptOf } from "../lab/script.ts";
 
 const scripted = {
@@ -58,6 +58,43 @@ export const keyed = defineAgent({
   auth: apiKey(),
   push: { allow: ["example.com"] },
   extendedCard: ({ principal }) => ({ description: `For ${principal}` }),
+});
+
+/** As `keyed`, with a second kind of keys, and tenants that every caller may use, one with a slash in its name. */
+export const shared = defineAgent({
+  ...keyed.definition,
+  id: "shared",
+  name: "Shared",
+  auth: anyOf(apiKey(), apiKey({ scheme: "partner", name: "X-Partner-Key" })),
+  tenants: ["alpha", "beta", "a/b"],
+});
+
+/** Its callers may have two tasks in progress and two streams open. */
+export const busy = defineAgent({
+  ...scripted,
+  id: "busy",
+  name: "Busy",
+  auth: apiKey(),
+  tenants: ["alpha"],
+  replies: true,
+  limits: { tasksPerOwner: 2, streamsPerOwner: 2 },
+});
+
+/** Two of its three skills need scopes; says which one its message is for. */
+export const skilled = defineAgent({
+  id: "skilled",
+  name: "Skilled",
+  description: "Says which skill it was asked for",
+  version: "1.0.0",
+  skills: [
+    { id: "read", name: "Read", description: "Reads", tags: ["test"] },
+    { id: "write", name: "Write", description: "Writes", tags: ["test"], scopes: ["write"] },
+    { id: "erase", name: "Erase", description: "Erases", tags: ["test"], scopes: ["write", "erase"] },
+  ],
+  auth: apiKey(),
+  push: { allow: ["example.com"] },
+  extendedCard: () => ({}),
+  run: (turn) => (turn.text === "ask" ? turn.inputRequired() : (turn.skill ?? "none")),
 });
 
 /** Tells what it is given: the members of the turn that are about the message and its surroundings. */
@@ -154,7 +191,7 @@ export const narrow = defineAgent({
   id: "narrow",
   name: "Narrow",
   auth: open(),
-  limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2 },
+  limits: { artifacts: 3, event: 2_000, task: 20_000, streams: 2, keepalive: "1 second" },
 });
 
 /** Publishes once more after its turn is over: a text "ask" waits for input then, any other one is returned. */
@@ -235,4 +272,18 @@ export const stubborn = defineAgent({
     });
     if (turn.text.includes("hang")) await new Promise(() => {});
   },
+});
+
+/** The code of `evolving`, which a test changes as a deploy does. */
+export const deployed: Pick<AgentDefinition, "run"> = { run: (turn) => turn.text };
+
+export const evolving = defineAgent({
+  id: "evolving",
+  name: "Evolving",
+  description: "Does what was deployed last",
+  version: "1.0.0",
+  skills: [{ id: "evolve", name: "Evolve", description: "Changes", tags: ["test"] }],
+  auth: apiKey(),
+  push: { allow: ["example.com"] },
+  run: (turn) => deployed.run(turn),
 });

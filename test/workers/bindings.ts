@@ -28,7 +28,9 @@ const REFUSALS = {
   UNSUPPORTED_OPERATION: { jsonrpc: -32004, rest: 400 },
   INVALID_AGENT_RESPONSE: { jsonrpc: -32006, rest: 500 },
   INVALID_PARAMS: { jsonrpc: -32602, rest: 400 },
+  PERMISSION_DENIED: { jsonrpc: -32000, rest: 403 },
   INTERNAL: { jsonrpc: -32603, rest: 500 },
+  RESOURCE_EXHAUSTED: { jsonrpc: -32000, rest: 429 },
   UNAUTHENTICATED: { jsonrpc: -32000, rest: 401 },
 } as const;
 
@@ -56,7 +58,10 @@ export function exchange(
   }
   const fields = new Map(Object.entries(params).filter(([, value]) => value !== undefined));
   const [verb = "", template = ""] = ROUTES[operation].split(" ");
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+  // A tenant is the first segment of the path, as REST clients send it.
+  const { tenant } = params as { tenant?: unknown };
+  const prefix = typeof tenant === "string" ? "/{tenant}" : "";
+  const path = (prefix + template).replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(fields.get(name));
     fields.delete(name);
     return encodeURIComponent(value);
@@ -103,7 +108,7 @@ export function expectRefused(
   const { [binding]: code, rest } = REFUSALS[reason];
   expect(error, `expected ${reason}`).toBeDefined();
   expect(error?.code, `${reason} ${error?.message}`).toBe(code);
-  expect(status).toBe(binding === "rest" || reason === "UNAUTHENTICATED" ? rest : 200);
+  expect(status).toBe(binding === "rest" || REFUSALS[reason].jsonrpc === -32000 ? rest : 200);
   expect(headers.get("Content-Type")).toMatch(/^application\/(a2a\+)?json/);
   const reasons = error?.details.flatMap((detail) => detail.reason ?? []);
   if (!["INVALID_PARAMS", "INTERNAL"].includes(reason)) expect(reasons).toEqual([reason]);

@@ -1,6 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Step } from "../lab/script.ts";
-import { pause, send } from "./bindings.ts";
+import { pause, send, start } from "./bindings.ts";
 import { script } from "./client.ts";
 import { meter, type Reading } from "./meter.ts";
 
@@ -63,6 +65,20 @@ describe("a task costs no more than its budget of written rows and object reques
         { rowsWritten: 22, requests: 6 },
         [[artifact]],
       ],
+      [
+        "ten steps",
+        "keyed",
+        [...Array.from({ length: 10 }, (_, i): Step => ({ do: "step", name: `step ${i}` })), artifact],
+        // What a task costs, and at most two rows for each step.
+        { rowsWritten: 12 + 20, requests: 3 },
+      ],
+      [
+        "an ask with its answer",
+        "keyed",
+        [{ do: "ask", name: "which", text: "which?" }, artifact],
+        { rowsWritten: 12 + 10, requests: 6 },
+        [[artifact]],
+      ],
     ];
   test.each(kinds)("%s", async (kind, agent, steps, budget, more) => {
     const { rowsWritten, requests, readings } = await bill(kind, agent, steps, budget, more);
@@ -72,13 +88,24 @@ describe("a task costs no more than its budget of written rows and object reques
     expect(readings.map(({ statement }) => statement)).toContain("INSERT INTO event");
   });
 
-  test("a task that waits for its client costs nothing while it waits", async () => {
-    const options = { agent: "keyed", headers: ALICE };
-    await send("jsonrpc", script({ do: "input", text: "which?" }), {}, options);
-    await pause(100);
-    meter.reset();
-    await pause(1_500);
-    expect(meter.readings()).toEqual([]);
-    expect(meter.requests).toBe(0);
-  });
+  const waiting: Step[] = [
+    { do: "input", text: "which?" },
+    { do: "ask", name: "which", text: "which?" },
+    { do: "durableSleep", name: "hour", ms: 3_600_000 },
+  ];
+  test.each(waiting)(
+    "a task that waits in %o costs nothing while it waits: one far alarm",
+    async (step) => {
+      const options = { agent: "keyed", headers: ALICE };
+      const { id } = await start("jsonrpc", script(step), {}, options);
+      await pause(100);
+      const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.idFromString(id));
+      const alarm = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+      expect(((alarm ?? 0) - Date.now()) / 60_000).toBeGreaterThan(59);
+      meter.reset();
+      await pause(1_500);
+      expect(meter.readings()).toEqual([]);
+      expect(meter.requests).toBe(0);
+    },
+  );
 });

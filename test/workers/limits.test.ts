@@ -1,13 +1,22 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Message } from "durable-a2a";
+import { defineAgent, type Message } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
 import type { Step } from "../lab/script.ts";
-import { narrow } from "./agents.ts";
-import { BINDINGS, expectRefused, getTask, operate, reached, send, start } from "./bindings.ts";
+import { narrow, plain } from "./agents.ts";
+import {
+  BINDINGS,
+  exchange,
+  expectRefused,
+  getTask,
+  operate,
+  reached,
+  send,
+  start,
+} from "./bindings.ts";
 import { message, script } from "./client.ts";
 import { open } from "./event-stream.ts";
 import { meter } from "./meter.ts";
@@ -149,8 +158,8 @@ describe("what an agent may publish", () => {
 });
 
 describe("the limit of an event and of a task", () => {
-  /** Whether a log with this limit takes an artifact whose event has so many characters more than the limit leaves. */
-  function takes(limit: "event" | "task", over: 0 | 1): Promise<boolean> {
+  /** Whether a log with this limit takes an artifact whose event has so many bytes more than the limit leaves. */
+  function takes(limit: "event" | "task", over: 0 | 1, letter = "x"): Promise<boolean> {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     return runInDurableObject(stub, (_, { storage }) => {
       const agent = { ...narrow, limits: { ...narrow.limits, event: 5_000, task: 5_000 } };
@@ -158,21 +167,64 @@ describe("the limit of an event and of a task", () => {
       const log = new EventLog(storage, new Map([["script", agent]]), () => {});
       log.append(birth());
       const [stored] = storage.sql.exec<{ length: number }>(
-        "SELECT sum(length(body)) AS length FROM event",
+        "SELECT sum(octet_length(body)) AS length FROM event",
       );
       const room = 5_000 - (limit === "task" ? (stored?.length ?? 0) : 0);
       const empty = JSON.stringify(artifact("a", "")).length;
-      return log.append([artifact("a", "x".repeat(room - empty + over))]).ok;
+      const bytes = new TextEncoder().encode(letter).byteLength;
+      const count = Math.floor((room - empty) / bytes);
+      const rest = "x".repeat(room - empty - count * bytes + over);
+      return log.append([artifact("a", letter.repeat(count) + rest)]).ok;
     });
   }
 
   test.each(["event", "task"] as const)(
-    "is exact: a %s of just as many characters is taken, one more is not",
+    "is exact, in bytes: %s at the limit is taken, one byte more is not",
     async (limit) => {
-      expect(await takes(limit, 0)).toBe(true);
-      expect(await takes(limit, 1)).toBe(false);
+      for (const letter of ["x", "é", "€", "😀"]) {
+        expect(await takes(limit, 0, letter)).toBe(true);
+        expect(await takes(limit, 1, letter)).toBe(false);
+      }
     },
   );
+});
+
+describe("the defaults", () => {
+  const agents = new Map([[plain.id, plain]]);
+
+  function filled(work: (log: EventLog) => boolean[]): Promise<boolean[]> {
+    const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
+    return runInDurableObject(stub, (_, { storage }) => {
+      const log = new EventLog(storage, agents, () => {});
+      const [created, ...rest] = birth();
+      log.append([{ ...created, agentId: plain.id } as TaskEvent, ...rest]);
+      return work(log);
+    });
+  }
+
+  test("let an event of 1 MiB in, and none of a byte more", async () => {
+    const room = 1024 * 1024 - JSON.stringify(artifact("a", "")).length;
+    const taken = await filled((log) =>
+      [room, room + 1].map((length) => log.append([artifact("a", "x".repeat(length))]).ok),
+    );
+    expect(taken).toEqual([true, false]);
+  });
+
+  test("let 1,000 artifacts in, and none more", async () => {
+    const all = Array.from({ length: 1_000 }, (_, i) => artifact(`a${i}`, "x"));
+    const taken = await filled((log) => [log.append(all).ok, log.append([artifact("b", "x")]).ok]);
+    expect(taken).toEqual([true, false]);
+  });
+
+  test("let 64 MiB of a task in, and not more", async () => {
+    const taken = await filled((log) => {
+      const event = artifact("a", "x".repeat(1024 * 1024 - 1_000));
+      const all = Array.from({ length: 64 }, () => log.append([event]).ok);
+      return [all.every(Boolean), log.append([event]).ok, log.append([artifact("b", "x")]).ok];
+    });
+    // Sixty-four of a little less than 1 MiB; the next does not fit, a small one does.
+    expect(taken).toEqual([true, false, true]);
+  });
 });
 
 describe("the streams of a task", () => {
@@ -190,6 +242,22 @@ describe("the streams of a task", () => {
       await Promise.all(streams.map((stream) => stream.close()));
     },
   );
+
+  test("get a comment as often as the agent says while they are idle (S-18, S-19)", async () => {
+    const { id } = await send("rest", script({ do: "input" }), {}, NARROW);
+    const response = await exchange("rest", "SubscribeToTask", { id }, NARROW);
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes(": keepalive\n\n")) text += (await reader?.read())?.value ?? "";
+    expect(text).toMatch(/^id: \d+\ndata: .*\n\n: keepalive\n\n$/);
+    await reader?.cancel();
+  });
+
+  test.each([999, "6 minutes"])("have no keepalive of %j", (keepalive) => {
+    const define = () =>
+      defineAgent({ ...plain.definition, limits: { keepalive: keepalive as number } });
+    expect(define).toThrow("limits.keepalive: must be 1 second to 5 minutes");
+  });
 
   test("a reader that is too slow is closed at its bound and delays no other", async () => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
@@ -279,7 +347,14 @@ describe("a log of ten thousand events", () => {
 
 function birth(): TaskEvent[] {
   const user: Message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-  const caller = { scheme: "open", principal: "", tenant: "", extensions: [], requestId: "r" };
+  const caller = {
+    scheme: "open",
+    principal: "",
+    scopes: [],
+    tenant: "",
+    extensions: [],
+    requestId: "r",
+  };
   return [
     { kind: "created", agentId: "script", owner: "o", taskId: "t", contextId: "c" },
     { kind: "message", message: user, caller, time: "2026-01-01T00:00:01.000Z" },

@@ -1,7 +1,7 @@
 /** Whose task it is: nobody else can see, change or even notice it (§13.1; CASES.md, L-09, T-32). */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Task } from "durable-a2a";
+import type { Part, Task } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import {
   BINDINGS,
@@ -12,7 +12,7 @@ import {
   operate,
   send,
 } from "./bindings.ts";
-import { message, script } from "./client.ts";
+import { type CallOptions, message, script } from "./client.ts";
 
 const ALICE = { agent: "keyed", headers: { "X-API-Key": "alice-key" } };
 const BOB = { agent: "keyed", headers: { "X-API-Key": "bob-key" } };
@@ -46,16 +46,21 @@ const ASKED: Asked[] = [
 ];
 
 /** A task of alice with a webhook, in the state that the ending leaves. */
-async function alicesTask(ending: "complete" | "input"): Promise<Task> {
-  const task = await send("rest", script({ do: "input" }), {}, ALICE);
-  await operate(
-    "rest",
-    "CreateTaskPushNotificationConfig",
-    { taskId: task.id, id: "hook", url: HOOK },
-    ALICE,
-  );
+async function alicesTask(
+  ending: "complete" | "input",
+  as: CallOptions = ALICE,
+  tenant?: string,
+): Promise<Task> {
+  const sent = async (content: Part[], taskId?: string) => {
+    const params = { tenant, message: message(content, taskId === undefined ? {} : { taskId }) };
+    const { value } = await operate("jsonrpc", "SendMessage", params, as);
+    return value?.task as Task;
+  };
+  const task = await sent(script({ do: "input" }));
+  const hook = { tenant, taskId: task.id, id: "hook", url: HOOK };
+  await operate("jsonrpc", "CreateTaskPushNotificationConfig", hook, as);
   if (ending === "input") return task;
-  return send("rest", script({ do: "complete" }), { taskId: task.id }, ALICE);
+  return sent(script({ do: "complete" }), task.id);
 }
 
 /** Everything that the object of a task has stored. */
@@ -79,31 +84,65 @@ async function faceOf(response: Response, id: string): Promise<object> {
   return { status: response.status, headers: Object.fromEntries(response.headers), body };
 }
 
-describe.each(BINDINGS)("over %s", (binding) => {
-  describe.each(["input", "complete"] as const)(
-    "on a task of another owner whose turn ended by %s",
-    (ending) => {
-      test.each(ASKED)(
-        "%s %o is answered as on an id that never existed, and nothing is written (L-09)",
-        async (operation, params, headers) => {
-          const { id } = await alicesTask(ending);
-          const random = env.TASK_OBJECT.newUniqueId().toString();
-          const before = await stored(id);
-          expect(Object.keys(before).sort()).toEqual(["event", "push"]);
-          const as = { ...BOB, headers: { ...BOB.headers, ...headers } };
-          const ask = async (of: string) =>
-            faceOf(await exchange(binding, operation, params(of), as), of);
+/** Who is not alice in the tenant alpha, by what tells them from her. */
+const STRANGERS: Record<string, Stranger> = {
+  "another principal": { tenant: "alpha", headers: { "X-API-Key": "bob-key" } },
+  "the same principal in another tenant": { tenant: "beta", headers: { "X-API-Key": "alice-key" } },
+  "the same principal in no tenant": { headers: { "X-API-Key": "alice-key" } },
+  "a principal of the same name under another scheme": {
+    tenant: "alpha",
+    headers: { "X-Partner-Key": "alice-key" },
+  },
+  "the same principal at another agent": { agent: "keyed", headers: { "X-API-Key": "alice-key" } },
+  "an anonymous caller at an open agent": { agent: "plain", headers: {} },
+  "an anonymous caller": { tenant: "alpha", headers: {}, answer: "UNAUTHENTICATED" },
+  "a caller of no tenant of ours": {
+    tenant: "gamma",
+    headers: { "X-API-Key": "alice-key" },
+    answer: "PERMISSION_DENIED",
+  },
+};
 
-          const [face, expected] = [await ask(id), await ask(random)];
-          expect(face).toEqual(expected);
-          expect(face).toMatchObject({ body: expect.stringContaining("TASK_NOT_FOUND") });
+interface Stranger {
+  agent?: string;
+  tenant?: string;
+  headers: Record<string, string>;
+  /** What every call is answered with. */
+  answer?: string;
+}
+
+describe.each(BINDINGS)("over %s", (binding) => {
+  describe.each(["input", "complete"] as const)("a task whose turn ended by %s", (ending) => {
+    test.each(Object.entries(STRANGERS))(
+      "is to %s like an id that never existed, in every operation, and nothing is written (L-09)",
+      async (_, { agent = "shared", tenant, headers, answer }) => {
+        const { id, contextId } = await alicesTask(ending, { ...ALICE, agent: "shared" }, "alpha");
+        const random = env.TASK_OBJECT.newUniqueId().toString();
+        const before = await stored(id);
+        expect(Object.keys(before).sort()).toEqual(["event", "push"]);
+        // An agent without webhooks or lists says so whatever the id.
+        const expected =
+          answer ?? (agent === "plain" ? "TASK_NOT_FOUND|NOT_SUPPORTED" : "TASK_NOT_FOUND");
+        for (const [operation, params, more] of ASKED) {
+          const as = { agent, headers: { ...headers, ...more } };
+          const ask = async (of: string) =>
+            faceOf(await exchange(binding, operation, { tenant, ...params(of) }, as), of);
+          const face = await ask(id);
+          expect(face, operation).toEqual(await ask(random));
+          expect(face).toMatchObject({ body: expect.stringMatching(expected) });
           expect(JSON.stringify(face)).not.toContain("event-stream");
-          expect(await stored(id)).toEqual(before);
-          expect(await stored(random)).toEqual({});
-        },
-      );
-    },
-  );
+        }
+        const list = async (of: string | undefined) =>
+          faceOf(
+            await exchange(binding, "ListTasks", { tenant, contextId: of }, { agent, headers }),
+            String(of),
+          );
+        expect(await list(contextId)).toEqual(await list(crypto.randomUUID()));
+        expect(await stored(id)).toEqual(before);
+        expect(await stored(random)).toEqual({});
+      },
+    );
+  });
 
   test.each(ASKED)(
     "%s %o is answered alike for ids that are no ids of ours (L-09)",

@@ -50,7 +50,7 @@ describe("routes", () => {
     "GET /task",
     "GET /tasks/a/b",
     "GET /tasks/a/pushNotificationConfigs/b/c",
-    "GET /.well-known/agents.json",
+    "GET /.well-known/agent.jsonx",
     "GET /agents/nobody/tasks",
     "POST /agents/nobody",
     "GET /agents",

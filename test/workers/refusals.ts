@@ -16,6 +16,7 @@ const ROWS = {
   UNAUTHENTICATED: [-32000, 401, "UNAUTHENTICATED"],
   PERMISSION_DENIED: [-32000, 403, "PERMISSION_DENIED"],
   RESOURCE_EXHAUSTED: [-32000, 429, "RESOURCE_EXHAUSTED"],
+  UNAVAILABLE: [-32000, 503, "UNAVAILABLE"],
   PARSE_ERROR: [-32700, 400, "INVALID_ARGUMENT"],
   INVALID_REQUEST: [-32600, 400, "INVALID_ARGUMENT"],
   METHOD_NOT_FOUND: [-32601, 404, "NOT_FOUND"],
@@ -27,7 +28,7 @@ const ROWS = {
 export type Refused = keyof typeof ROWS;
 
 /** What JSON-RPC answers with an HTTP status of its own; everything else is 200. */
-const HTTP_REFUSALS: readonly number[] = [401, 403, 413, 429];
+const HTTP_REFUSALS: readonly number[] = [401, 403, 413, 429, 503];
 
 export interface Wire {
   status: number;

@@ -1,259 +1,238 @@
-/** How the data of a task end: `retention` after its end, or by the operator's word (CASES.md, D-13, D-15). */
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { deleteTask, type Task } from "durable-a2a";
+import { deleteTask, deleteTasksOf, type Task } from "durable-a2a";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Alarms } from "../../durable-objects/alarms.ts";
-import { IndexCursor } from "../../durable-objects/index-cursor.ts";
-import { keyed } from "./agents.ts";
-import { BINDINGS, getTask, operate, pause, reached, send, start } from "./bindings.ts";
+import type { Step } from "../lab/script.ts";
+import {
+  BINDINGS,
+  type Binding,
+  expectRefused,
+  operate,
+  pause,
+  reached,
+  send,
+  start,
+} from "./bindings.ts";
 import { message, script } from "./client.ts";
-import { alarmOf, expectUnknown, gone, indexOf, listedIn, stubOf, tablesOf } from "./kept.ts";
+import { open, statesOf } from "./event-stream.ts";
 
-const FLEETING = { agent: "fleeting", headers: { "X-API-Key": "alice-key" } };
+const BRIEF = { agent: "brief", headers: { "X-API-Key": "alice-key" } };
 const KEYED = { agent: "keyed", headers: { "X-API-Key": "alice-key" } };
-const HOOK = { id: "hook", url: "https://example.com/hook" };
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-type Options = { agent: string; headers: Record<string, string> };
-
-function withKey(options: Options, key: string = crypto.randomUUID()): Options {
-  return { ...options, headers: { ...options.headers, "Idempotency-Key": key } };
-}
-
-/** Puts a failure in the place of a method of every index, until the test ends. */
-async function breakIndex(index: DurableObjectStub, method: "put" | "remove") {
-  const prototype = await runInDurableObject(index, (object) => Object.getPrototypeOf(object));
-  return vi.spyOn(prototype, method).mockRejectedValue(new Error("the index is away"));
-}
+const done: Step[] = [{ do: "artifact", parts: [{ text: "done" }] }];
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-describe.each(BINDINGS)("retention (%s)", (binding) => {
-  test.each(["complete", "fail", "reject"] as const)(
-    "after it a task that ended by %s is gone: operations, storage, alarm and list know nothing (D-13)",
-    async (end) => {
-      const { id } = await send(binding, script({ do: "chunks", count: 3 }, { do: end }), {}, FLEETING);
-      await gone(id);
-      await expectUnknown(binding, id, FLEETING);
-      expect(await listedIn(indexOf("fleeting"))).not.toContain(id);
-      expect(await tablesOf(id)).toEqual({});
-    },
-  );
-
-  test("a canceled task and its webhooks are gone after it", async () => {
-    const { id } = await send(binding, script({ do: "input" }), {}, FLEETING);
-    const put = { taskId: id, ...HOOK };
-    expect(
-      (await operate(binding, "CreateTaskPushNotificationConfig", put, FLEETING)).value,
-    ).toMatchObject(HOOK);
-    expect(Object.keys(await tablesOf(id)).sort()).toEqual(["event", "push"]);
-    await operate(binding, "CancelTask", { id }, FLEETING);
-    await gone(id);
-    await expectUnknown(binding, id, FLEETING);
-  });
-
-  test("a task that has not ended is kept, however long it waits", async () => {
-    const task = await send(binding, script({ do: "input" }), {}, FLEETING);
-    await pause(300);
-    await runDurableObjectAlarm(stubOf(task.id));
-    expect(await getTask(binding, task.id, FLEETING)).toEqual(task);
-  });
-
-  test("it counts from the end, and what is read meanwhile does not move it", async () => {
-    const { id } = await send(binding, script({ do: "complete" }), {}, KEYED);
-    for (let reads = 0; reads < 3; reads++) await getTask(binding, id, KEYED);
-    await runDurableObjectAlarm(stubOf(id));
-    const task = await getTask(binding, id, KEYED);
-    const ended = Date.parse(task.status.timestamp ?? "");
-    expect(await alarmOf(id)).toBe(ended + 30 * DAY_MS);
-  });
-});
-
-describe("what remains of a task that was made with an Idempotency-Key", () => {
-  test("is a tombstone without a word of the task, and that is gone after 30 days", async () => {
-    const as = withKey(FLEETING);
-    const asked = { message: message("a secret") };
-    const { value } = await operate("rest", "SendMessage", asked, as);
-    const { id } = (value?.task ?? {}) as Task;
-    await vi.waitFor(async () => {
-      expect((await tablesOf(id)).remains).toMatchObject([
-        { body: expect.stringMatching(/"listed":false/) },
-      ]);
-    });
-    const tables = await tablesOf(id);
-    expect(Object.keys(tables)).toEqual(["remains"]);
-    expect(JSON.stringify(tables)).not.toContain("secret");
-    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
-    expect(await listedIn(indexOf("fleeting"))).not.toContain(id);
-
-    // An alarm before its time leaves it.
-    await abortAllDurableObjects();
-    await runDurableObjectAlarm(stubOf(id));
-    expect(await tablesOf(id)).toEqual(tables);
-    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
-
-    await passUntil(id);
-    expect(await tablesOf(id)).toEqual({});
-    expect(await alarmOf(id)).toBeNull();
-    // The key is as good as new.
-    const again = await operate("rest", "SendMessage", asked, as);
-    expect(again.value).toMatchObject({ task: { id, status: { state: "TASK_STATE_COMPLETED" } } });
-  });
-
-  test("is the tombstone alone, also of a task with webhooks and a long log", async () => {
-    const working = Array.from({ length: 260 }, () => ({ do: "working" }) as const);
-    const { id } = await send("rest", script(...working, { do: "input" }), {}, withKey(KEYED));
-    await operate("rest", "CreateTaskPushNotificationConfig", { taskId: id, ...HOOK }, KEYED);
-    expect(Object.keys(await tablesOf(id)).sort()).toEqual(["event", "push", "snapshot"]);
-    expect(await deleteTask(env, id)).toBe(true);
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
-  });
-
-  test("is nothing, when only a later message had a key", async () => {
-    const { id } = await send("rest", script({ do: "input" }), {}, FLEETING);
-    await send("rest", script({ do: "complete" }), { taskId: id }, withKey(FLEETING));
-    await gone(id);
-  });
-
-  test("is not to be seen by anybody: all but its own key is answered like an id that was never given", async () => {
-    const as = withKey(KEYED);
-    const { id } = await send("rest", "hi", {}, as);
-    expect(await deleteTask(env, id)).toBe(true);
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
-    for (const binding of BINDINGS) {
-      await expectUnknown(binding, id, KEYED);
-      await expectUnknown(binding, id, as);
-      await expectUnknown(binding, id, withKey(KEYED));
-      await expectUnknown(binding, id, withKey({ ...KEYED, headers: { "X-API-Key": "bob-key" } }));
-    }
-  });
-});
-
-/** Makes what remains in the object as old as it may be, and lets its alarm go off. */
-async function passUntil(id: string): Promise<void> {
-  await runInDurableObject(stubOf(id), (_, { storage: { sql } }) => {
-    sql.exec("UPDATE remains SET body = json_set(body, '$.until', ?)", Date.now() - 1);
-  });
-  await abortAllDurableObjects();
-  await runDurableObjectAlarm(stubOf(id));
+/** It is so much later, in ms. */
+function later(ms: number): void {
+  const time = Date.now() + ms;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(time);
 }
 
-describe("an index that fails while a task is deleted (D-15)", () => {
-  test("is asked again by the alarm; the task is gone meanwhile, and nothing comes back", async () => {
-    const { id } = await send("rest", "hi", {}, KEYED);
-    const broken = await breakIndex(indexOf("keyed"), "remove");
+function stubOf(id: string): DurableObjectStub {
+  return env.TASK_OBJECT.get(env.TASK_OBJECT.idFromString(id));
+}
+
+/** Tables and alarm of an object. */
+function holds(id: string): Promise<{ tables: string[]; alarm: number | null }> {
+  return runInDurableObject(stubOf(id), async (_, { storage }) => ({
+    tables: storage.sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+      .toArray()
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith("_cf")),
+    alarm: await storage.getAlarm(),
+  }));
+}
+
+async function listed(options: typeof BRIEF): Promise<string[]> {
+  const { value } = await operate("rest", "ListTasks", { pageSize: 100 }, options);
+  return ((value?.tasks ?? []) as Task[]).map(({ id }) => id);
+}
+
+async function expectGone(binding: Binding, id: string, options: typeof BRIEF): Promise<void> {
+  for (const operation of ["GetTask", "CancelTask", "SubscribeToTask"] as const) {
+    expectRefused(await operate(binding, operation, { id }, options), "TASK_NOT_FOUND");
+  }
+  expect(await listed(options)).not.toContain(id);
+}
+
+describe.each(BINDINGS)("a task that has ended, over %s", (binding) => {
+  test("is gone after its retention: storage, index row and webhooks (D-13)", async () => {
+    const { id } = await send(binding, script(...done), {}, KEYED);
+    const config = { taskId: id, url: "https://example.com/hook" };
+    await operate(binding, "CreateTaskPushNotificationConfig", config, KEYED);
+    expect(await listed(KEYED)).toContain(id);
+    expect((await holds(id)).tables).toEqual(["event", "push"]);
+    later(30 * DAY_MS);
+    await runDurableObjectAlarm(stubOf(id));
+    await expectGone(binding, id, KEYED);
+    expect(await holds(id)).toEqual({ tables: [], alarm: null });
+  });
+
+  test("is kept until then: an alarm that fires early deletes nothing", async () => {
+    const task = await send(binding, script(...done), {}, KEYED);
+    later(30 * DAY_MS - 60_000);
+    await runDurableObjectAlarm(stubOf(task.id));
+    expect((await operate(binding, "GetTask", { id: task.id }, KEYED)).value).toEqual(task);
+    later(60_000);
+    await runDurableObjectAlarm(stubOf(task.id));
+    await expectGone(binding, task.id, KEYED);
+  });
+});
+
+describe("a deletion", () => {
+  test("by the operator ends a running task for all who wait for it, and what it does later is nothing", async () => {
+    const steps: Step[] = [{ do: "working" }, { do: "sleep", ms: 300 }, ...done];
+    const stream = await open(
+      "rest",
+      "SendStreamingMessage",
+      { message: message(script(...steps)) },
+      KEYED,
+    );
+    const id = (await stream.next())?.event.task?.id ?? "";
     expect(await deleteTask(env, id)).toBe(true);
-    expect(broken).toHaveBeenCalledTimes(1);
-    await expectUnknown("rest", id, KEYED);
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
-    const alarm = (await alarmOf(id)) ?? 0;
-    expect(alarm - Date.now()).toBeGreaterThan(20_000);
-    expect(alarm - Date.now()).toBeLessThanOrEqual(60_000);
-    expect(await listedIn(indexOf("keyed"))).toContain(id);
+    expect(statesOf(await stream.rest()).at(-1)).toBe("TASK_STATE_CANCELED");
+    await pause(400);
+    await expectGone("rest", id, KEYED);
+    expect(await holds(id)).toEqual({ tables: [], alarm: null });
+    expect(await deleteTask(env, id)).toBe(false);
+    expect(await deleteTask(env, "nope")).toBe(false);
+  });
 
-    await runDurableObjectAlarm(stubOf(id));
-    expect(broken).toHaveBeenCalledTimes(2);
-    await expectUnknown("rest", id, KEYED);
+  test("does not call onCancel", async () => {
+    const { id } = await start("rest", "to be deleted", {}, { agent: "long" });
+    await reached("rest", id, "TASK_STATE_INPUT_REQUIRED", { agent: "long" });
+    expect(await deleteTask(env, id)).toBe(true);
+    await pause(50);
+    const { executed } = await import("./durable-agents.ts");
+    expect(executed.get("to be deleted")).toEqual(["a"]);
+  });
 
-    // The deletion goes on in another incarnation of the object.
-    broken.mockRestore();
+  test("goes on by its alarm when the index failed or the object was cut off in the middle, and nothing comes back (D-15)", async () => {
+    const { id } = await send("rest", script(...done), {}, KEYED);
+    // As after a crash between the two halves: the tombstone is there, the row in the list too.
+    const owner = JSON.stringify(["keyed", "", "apiKey", "alice"]);
+    const index = env.TASK_INDEX.getByName(owner);
+    const row = await runInDurableObject(index, (_, { storage }) =>
+      storage.sql.exec("SELECT * FROM task WHERE id = ?", id).one(),
+    );
+    await deleteTask(env, id);
+    await runInDurableObject(index, (_, { storage }) => {
+      const { contextId, state, time, body } = row;
+      storage.sql.exec("INSERT INTO task VALUES (?, ?, ?, ?, ?)", id, contextId, state, time, body);
+    });
+    await runInDurableObject(stubOf(id), async (_, { storage }) => {
+      const tombstone = { kind: "tombstone", agentId: "keyed", owner, taskId: id, named: false };
+      storage.sql.exec("CREATE TABLE remains (body TEXT NOT NULL)");
+      const body = JSON.stringify({ ...tombstone, listed: true, until: Date.now() + DAY_MS });
+      storage.sql.exec("INSERT INTO remains VALUES (?)", body);
+      await storage.setAlarm(Date.now() + DAY_MS);
+    });
     await abortAllDurableObjects();
+    expect(await listed(KEYED)).toContain(id);
+    expectRefused(await operate("rest", "GetTask", { id }, KEYED), "TASK_NOT_FOUND");
     await runDurableObjectAlarm(stubOf(id));
-    await gone(id);
-    expect(await listedIn(indexOf("keyed"))).not.toContain(id);
-    await expectUnknown("rest", id, KEYED);
+    await expectGone("rest", id, KEYED);
+    expect(await holds(id)).toEqual({ tables: [], alarm: null });
   });
 
-  test("leaves an alarm that waits for its time, also when an update of the list was on its way", async () => {
-    const as = withKey(KEYED);
-    const { id } = await send("rest", script({ do: "input" }), {}, as);
-    const put = await breakIndex(indexOf("keyed"), "put");
-    const removed = deleteTask(env, id);
-    expect(await removed).toBe(true);
-    expect(put).toHaveBeenCalled();
-    put.mockRestore();
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
-    // The tombstone is all that is due; an update that failed is not made up for.
-    await pause(20);
-    await runDurableObjectAlarm(stubOf(id));
-    expect(((await alarmOf(id)) ?? 0) / DAY_MS).toBeCloseTo(Date.now() / DAY_MS + 30, 2);
-    await vi.waitFor(async () => expect(await listedIn(indexOf("keyed"))).not.toContain(id));
-  });
-
-  test("does not keep an update that failed, once the task is to be removed", async () => {
-    const times: number[] = [];
-    const clock = { setAlarm: async (time: number | Date) => void times.push(Number(time)) };
-    const alarms = new Alarms(clock);
-    const removed: string[] = [];
-    const index = {
-      put: async () => {
-        await pause(10);
-        throw new Error("the index is away");
-      },
-      list: async () => ({ rows: [], more: false, total: 0 }),
-      remove: async (id: string) => void removed.push(id),
-      deleteAll: async () => 0,
-    };
-    const cursor = new IndexCursor(() => index, alarms, new Map([["keyed", keyed]]));
-    const record = {
-      agentId: "keyed",
-      owner: "o",
-      task: {
-        id: "t",
-        contextId: "c",
-        status: { state: "TASK_STATE_CANCELED", timestamp: "2026-01-01T00:00:00.000Z" },
-        artifacts: [],
-        history: [],
-      },
-      waiting: [],
-      turns: 1,
-      heardAt: "2026-01-01T00:00:00.000Z",
-    } as const;
-    vi.spyOn(console, "error").mockImplementation(() => {});
-    cursor.tell([
-      {
-        seq: 1,
-        event: { kind: "metadata", metadata: {} },
-        record: { ...record, task: { ...record.task, artifacts: [], history: [] } },
-      },
-    ]);
-    await cursor.remove({ agentId: "keyed", owner: "o", taskId: "t" });
-    expect(removed).toEqual(["t"]);
-    alarms.fired();
-    const later = Date.now() + DAY_MS;
-    alarms.set("retention", later);
-    expect(times.at(-1)).toBe(later);
-  });
-
-  test("loses the row of a task whose agent is no longer deployed", async () => {
-    const removed: string[] = [];
-    const index = {
-      put: async () => {},
-      list: async () => ({ rows: [], more: false, total: 0 }),
-      remove: async (id: string) => void removed.push(id),
-      deleteAll: async () => 0,
-    };
-    const cursor = new IndexCursor(() => index, new Alarms({ setAlarm: async () => {} }), new Map());
-    await cursor.remove({ agentId: "withdrawn", owner: "o", taskId: "t" });
-    expect(removed).toEqual(["t"]);
+  test("of all tasks of an owner takes them off the list at once, and goes through them by its alarm", async () => {
+    const bob = { agent: "keyed", headers: { "X-API-Key": "bob-key" } };
+    const kept = await send("rest", "of bob", {}, bob);
+    const ids = await Promise.all(
+      Array.from({ length: 45 }, async () => (await send("rest", "hi", {}, KEYED)).id),
+    );
+    const owner = { agent: "keyed", scheme: "apiKey", principal: "alice" };
+    expect(await deleteTasksOf(env, owner)).toBeGreaterThanOrEqual(45);
+    expect(await listed(KEYED)).toEqual([]);
+    const later = await send("rest", "later", {}, KEYED);
+    await vi.waitFor(async () => {
+      for (const id of ids) {
+        expectRefused(await operate("rest", "GetTask", { id }, KEYED), "TASK_NOT_FOUND");
+      }
+    }, 5_000);
+    expect(await listed(KEYED)).toEqual([later.id]);
+    expect(await listed(bob)).toEqual([kept.id]);
+    expect(await deleteTasksOf(env, { ...owner, principal: "nobody" })).toBe(0);
   });
 });
 
-test("the alarm of a task that ended and left memory tells the list once, then waits for the retention", async () => {
-  const { id } = await send("rest", script({ do: "complete" }), {}, KEYED);
-  await abortAllDurableObjects();
-  await runDurableObjectAlarm(stubOf(id));
-  await pause(50);
-  const { status } = await getTask("rest", id, KEYED);
-  expect(await alarmOf(id)).toBe(Date.parse(status.timestamp ?? "") + 30 * DAY_MS);
+describe("the webhooks of a task", () => {
+  async function withHook(steps: Step[], options: typeof BRIEF): Promise<string> {
+    const { id } = await start("rest", script(...steps), {}, options);
+    const config = { taskId: id, id: "hook", url: "https://example.com/hook" };
+    const { error } = await operate("rest", "CreateTaskPushNotificationConfig", config, options);
+    expect(error).toBeUndefined();
+    return id;
+  }
+
+  async function hooks(id: string, options: typeof BRIEF): Promise<unknown> {
+    const { value } = await operate("rest", "ListTaskPushNotificationConfigs", { taskId: id }, options);
+    return (value?.configs as { id: string }[] | undefined)?.map((config) => config.id);
+  }
+
+  test("stay when a reader leaves", async () => {
+    const id = await withHook([{ do: "input" }], KEYED);
+    const stream = await open("rest", "SubscribeToTask", { id }, KEYED);
+    await stream.next();
+    await stream.close();
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+  });
+
+  test("stay when its object is cut off, and when it is canceled or past its deadline", async () => {
+    const id = await withHook([{ do: "input" }], KEYED);
+    await abortAllDurableObjects();
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+    await operate("rest", "CancelTask", { id }, KEYED);
+    expect(await hooks(id, KEYED)).toEqual(["hook"]);
+    const late = await withHook([{ do: "input" }], KEYED);
+    later(7 * DAY_MS);
+    await runDurableObjectAlarm(stubOf(late));
+    await reached("rest", late, "TASK_STATE_FAILED", KEYED);
+    expect(await hooks(late, KEYED)).toEqual(["hook"]);
+  });
 });
 
-test("a task that ended in an object that was cut off is gone after its retention all the same (D-13)", async () => {
-  const { id } = await start("rest", script({ do: "working" }, { do: "sleep", ms: 100 }), {}, FLEETING);
-  await abortAllDurableObjects();
-  await reached("rest", id, "TASK_STATE_COMPLETED", FLEETING);
-  await gone(id);
+describe.each(BINDINGS)("a deadline, over %s", (binding) => {
+  const late = "The task was not done within 150 ms of the last message";
+  const cases: [title: string, steps: Step[]][] = [
+    ["a turn that works", [{ do: "working" }, { do: "sleep", ms: 5_000 }]],
+    ["a turn that asks", [{ do: "ask", name: "which", text: "which?" }]],
+    ["a turn that sleeps", [{ do: "durableSleep", name: "hour", ms: 3_600_000 }]],
+    ["a task that waits between turns", [{ do: "input", text: "which?" }]],
+  ];
+  test.each(cases)("fails %s, and says why", async (_title, steps) => {
+    const { id } = await start(binding, script(...steps), {}, BRIEF);
+    await pause(170);
+    await runDurableObjectAlarm(stubOf(id));
+    const { value } = await operate(binding, "GetTask", { id }, BRIEF);
+    expect(value).toMatchObject({
+      status: { state: "TASK_STATE_FAILED", message: { parts: [{ text: late }] } },
+    });
+  });
+
+  test("ends the streams of the task", async () => {
+    const { id } = await send(binding, script({ do: "input" }), {}, KEYED);
+    const stream = await open(binding, "SubscribeToTask", { id }, KEYED);
+    later(7 * DAY_MS);
+    await runDurableObjectAlarm(stubOf(id));
+    expect(statesOf(await stream.rest())).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_FAILED"]);
+  });
+
+  test("is counted from the client's last message, and an alarm that fires early changes nothing", async () => {
+    const { id } = await send(binding, script({ do: "input" }), {}, KEYED);
+    later(6 * DAY_MS);
+    await send(binding, script({ do: "input" }), { taskId: id }, KEYED);
+    later(6 * DAY_MS);
+    await runDurableObjectAlarm(stubOf(id));
+    await reached(binding, id, "TASK_STATE_INPUT_REQUIRED", KEYED);
+    later(DAY_MS);
+    await runDurableObjectAlarm(stubOf(id));
+    await reached(binding, id, "TASK_STATE_FAILED", KEYED);
+  });
 });

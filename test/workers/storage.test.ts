@@ -177,7 +177,14 @@ async function listedTasks(): Promise<number> {
 
 function birth(taskId: string): TaskEvent[] {
   const message: Message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-  const caller = { scheme: "open", principal: "", tenant: "", extensions: [], requestId: "r" };
+  const caller = {
+    scheme: "open",
+    principal: "",
+    scopes: [],
+    tenant: "",
+    extensions: [],
+    requestId: "r",
+  };
   return [
     { kind: "created", agentId: "script", owner: "o", taskId, contextId: "c" },
     { kind: "message", message, caller, time: "2026-01-01T00:00:01.000Z" },

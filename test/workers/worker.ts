@@ -1,7 +1,9 @@
 /** The Worker that tests in workerd talk to. */
 import { durableObjects, worker } from "durable-a2a";
 import {
+  busy,
   careless,
+  evolving,
   fleeting,
   hasty,
   keyed,
@@ -10,6 +12,8 @@ import {
   patient,
   plain,
   script,
+  shared,
+  skilled,
   still,
   streamer,
   strict,
@@ -17,23 +21,33 @@ import {
   unique,
   uniqueOpen,
 } from "./agents.ts";
+import { brief, durable, impatient, long, merging } from "./durable-agents.ts";
 import { metered } from "./meter.ts";
 
 const agents = [
   plain,
   still,
   strict,
-  stubborn,
   keyed,
+  shared,
+  skilled,
+  busy,
   mirror,
   narrow,
   patient,
   streamer,
   careless,
+  long,
+  durable,
+  impatient,
+  brief,
+  merging,
   hasty,
+  stubborn,
   fleeting,
   unique,
   uniqueOpen,
+  evolving,
 ];
 
 export { ExecutionCounter } from "../lab/counter.ts";
