@@ -1,5 +1,6 @@
 /** The limits of an owner over all its tasks: how many are in progress, how many streams are open. */
 import { A2AError, type Result, unwrap } from "../protocol/errors.ts";
+import { isInterrupted, isTerminal, type Task, type TaskState } from "../protocol/task.ts";
 import type { FrameSource } from "../task/frame.ts";
 import type { IndexPort, Ports } from "./ports.ts";
 import type { TaskStream } from "./reattach.ts";
@@ -9,7 +10,7 @@ const HOLD_MS = 30_000;
 
 /** What was let in. */
 export interface Admission {
-  /** Gives back what came to nothing: the task was refused, or answered with a message. */
+  /** Gives back what came to nothing: the task was refused, or answered with a message, or it was there and stands still. */
   settle(result: Result<object>): Promise<void>;
   /** The stream, counted until it ends. */
   watch(stream: TaskStream): TaskStream;
@@ -20,11 +21,16 @@ const UNLIMITED: Admission = { settle: async () => {}, watch: (stream) => stream
 /**
  * Counts a task (one that a message goes to) and a stream of the owner; refused with RESOURCE_EXHAUSTED when there are
  * too many, and with UNAVAILABLE when they cannot be counted. Without these limits nothing is asked or counted.
+ * `repeatable`: the message may have been taken in before; then the index will hear nothing of it.
  */
 export async function admit(
   ports: Ports,
   owner: string,
-  { task, stream = false }: { task?: string; stream?: boolean },
+  {
+    task,
+    stream = false,
+    repeatable = false,
+  }: { task?: string; stream?: boolean; repeatable?: boolean },
 ): Promise<Admission> {
   const { tasksPerOwner, streamsPerOwner } = ports.agent.limits;
   const counted = {
@@ -39,10 +45,12 @@ export async function admit(
   unwrap(await asked(() => ports.index(owner).admit(counted)));
   const ids = [counted.task?.id, counted.stream?.id].filter((id) => id !== undefined);
   // What cannot be given back is forgotten by the index after a while.
-  const release = () => quietly(() => ports.index(owner).release(ids));
+  const release = (which = ids) => quietly(() => ports.index(owner).release(which));
   return {
     async settle(result) {
       if (!result.ok || "message" in result.value) await release();
+      else if (repeatable && counted.task && standsStill(result.value))
+        await release([counted.task.id]);
     },
     watch(open) {
       const id = counted.stream?.id;
@@ -52,6 +60,12 @@ export async function admit(
       return { ...open, frames: new CountedFrames(open.frames, hold, release) };
     },
   };
+}
+
+/** Whether the task that was answered with does nothing now. */
+function standsStill(answer: { task?: Task; state?: TaskState }): boolean {
+  const state = answer.task?.status.state ?? answer.state;
+  return state !== undefined && (isTerminal(state) || isInterrupted(state));
 }
 
 async function asked<T>(ask: () => Promise<T>): Promise<T> {

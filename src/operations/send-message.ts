@@ -23,7 +23,8 @@ export async function sendMessage(
     const result = await ports.tasks.find(id)?.resume(input.owner, sent, { historyLength });
     return isLost(result) ? undefined : result;
   };
-  const admitted = await admit(ports, input.owner, { task: id });
+  const repeatable = input.idempotency !== undefined;
+  const admitted = await admit(ports, input.owner, { task: id, repeatable });
   const sent = await reattach(task.send(input, { returnImmediately, historyLength }), resume);
   await admitted.settle(sent);
   return unwrap(sent);
@@ -36,7 +37,8 @@ export async function sendStreamingMessage(
   ports: Ports,
 ): Promise<TaskStream> {
   const { id, task, input } = await prepare(caller, request, ports);
-  const admitted = await admit(ports, input.owner, { task: id, stream: true });
+  const repeatable = input.idempotency !== undefined;
+  const admitted = await admit(ports, input.owner, { task: id, stream: true, repeatable });
   const opened = await task.stream(input);
   await admitted.settle(opened);
   return admitted.watch(followTask(id, input.owner, "input", unwrap(opened), ports));

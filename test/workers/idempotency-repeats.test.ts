@@ -595,6 +595,23 @@ describe.each(BINDINGS)('an agent with idempotency: "messageId" (%s)', (binding)
   });
 });
 
+test.each(["SendMessage", "SendStreamingMessage"] as const)(
+  "a message that is repeated by %s counts for no task in progress, when its task waits",
+  async (operation) => {
+    const busy = (key: string) => keyed(key, { ...ALICE, agent: "busy" });
+    const asked = () => ({ message: message(script({ do: "input" })) });
+    const sent = [1, 2, 3].map(() => ({ as: busy(crypto.randomUUID()), asked: asked() }));
+    for (const { as, asked } of sent.slice(0, 2))
+      taskOf(await operate("rest", "SendMessage", asked, as));
+    for (const { as, asked } of sent.slice(0, 2)) {
+      if (operation === "SendMessage") taskOf(await operate("rest", operation, asked, as));
+      else await (await open("rest", operation, asked, as)).rest();
+    }
+    // The agent's callers have at most two in progress.
+    for (const { as, asked } of sent) taskOf(await operate("rest", "SendMessage", asked, as));
+  },
+);
+
 test("the same request in both bindings is the same request (T-26)", async () => {
   const as = keyed();
   const asked = { message: message(script(...COUNTED)) };
