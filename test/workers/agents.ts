@@ -254,7 +254,7 @@ export const uniqueOpen = defineAgent({
 });
 
 /**
- * `patient` with a deadline of 200 ms. Of what its turn saw, `witnessed` tells; the clean-up of a text with "hang" never
+ * `patient` with a deadline of 500 ms. Of what its turn saw, `witnessed` tells; the clean-up of a text with "hang" never
  * ends.
  */
 export const stubborn = defineAgent({
@@ -263,7 +263,7 @@ export const stubborn = defineAgent({
   name: "Stubborn",
   auth: apiKey(),
   push: { allow: ["example.com"] },
-  limits: { taskDeadline: 200 },
+  limits: { taskDeadline: 500 },
   async onCancel(turn) {
     const saw = witnessed.get(turn.task.id);
     saw?.push("onCancel");

@@ -41,10 +41,13 @@ export function listedIn(index: DurableObjectStub): Promise<string[]> {
 
 /** Resolves when the object holds no tables and no alarm. */
 export async function gone(id: string): Promise<void> {
-  await vi.waitFor(async () => {
-    expect(await tablesOf(id)).toEqual({});
-    expect(await alarmOf(id)).toBeNull();
-  });
+  await vi.waitFor(
+    async () => {
+      expect(await tablesOf(id)).toEqual({});
+      expect(await alarmOf(id)).toBeNull();
+    },
+    { timeout: 5_000 },
+  );
 }
 
 /** Every operation on the task is answered like one on an id that was never given. */
