@@ -1,5 +1,6 @@
 /** Where public keys come from: those the verifier has, and key sets at URLs that it allows (§8.4.3). */
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWK } from "jose";
+import { isStruct } from "../protocol/struct.ts";
 import { type Refusal, said } from "./refusal.ts";
 
 /** How long a key set may take to arrive, in ms. */
@@ -23,8 +24,14 @@ export interface KeyHeader {
 /** Finds the public key that a signature names, or says why there is none to trust. */
 export type FindKey = (header: KeyHeader) => Promise<CryptoKey | Omit<Refusal, "kid">>;
 
-/** `keySets` are origins, or whole URLs of single key sets. Throws when they are none, and when no key can be found at all. */
+/**
+ * `keySets` are origins, or whole URLs of single key sets. Throws a `TypeError` when they are none, when `keys` is no list
+ * and when no key can be found at all; what it gives throws one when the key that is wanted cannot be read.
+ */
 export function findKeys(keys: readonly JWK[], keySets: readonly string[]): FindKey {
+  if (!Array.isArray(keys) || !keys.every(isStruct)) {
+    throw new TypeError("verifyCard: `keys` must be a list of JWKs");
+  }
   if (keys.length === 0 && keySets.length === 0) {
     throw new TypeError("verifyCard: name the `keys` or the `keySets` that you trust");
   }
@@ -42,7 +49,12 @@ export function findKeys(keys: readonly JWK[], keySets: readonly string[]): Find
       code: "unknown_key",
       message: `no key ${said(kid)} for ${alg} is trusted`,
     } as const;
-    const own = await local(wanted).catch(noMatch);
+    const own = await local(wanted)
+      .catch(noMatch)
+      .catch((cause: unknown) => {
+        const problem = `the key ${said(kid)} in \`keys\` is no public JWK for ${alg}`;
+        throw new TypeError(`verifyCard: ${problem}`, { cause });
+      });
     if (own) return own;
     if (jku === undefined) return unknown;
     const url = URL.parse(jku);

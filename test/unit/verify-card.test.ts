@@ -276,6 +276,29 @@ describe("a card is refused", () => {
     expect(error.message.length).toBeLessThan(400);
   });
 
+  test.each<[what: string, keys: () => unknown, message: RegExp]>([
+    [
+      "private",
+      () => [{ ...JSON.parse(es256.jwk), kid: "es" }],
+      /the key "es" .* no public JWK for ES256/,
+    ],
+    ["nothing", () => [null], /must be a list of JWKs/],
+    ["a set in no list", () => ({ keys: [es256.publicJwk] }), /must be a list of JWKs/],
+    ["cut off", () => [{ ...es256.publicJwk, x: "AAAA" }], /the key "es" .* no public JWK for ES256/],
+    [
+      "without coordinates",
+      () => [{ kty: "EC", crv: "P-256", kid: "es" }],
+      /the key "es" .* no public/,
+    ],
+  ])("with a trusted key that is %s, as a mistake of the caller", async (_what, given, message) => {
+    const signed = await sign(CARD, rs256, es256);
+    const options = { keys: given() } as VerifyOptions;
+    const error = await verifyCard(signed, options).catch((reason) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(message);
+    expect(error.message).not.toContain(JSON.parse(es256.jwk).d);
+  });
+
   test("with no way to find a key, or algorithms that are none, as a mistake of the caller", async () => {
     const signed = await sign(CARD, es256);
     const mistakes: [options: object, message: RegExp][] = [
