@@ -51,7 +51,7 @@ async function cardOf({ agent, url, signed }: Ports, tenant: string): Promise<Se
   const etag = await tagOf(card);
   const made = known?.etag === etag ? known.made : new Date();
   const fresh = { body: JSON.stringify(card), etag, made };
-  if (cards.size >= MAX_CARDS) cards.clear();
+  if (!known && cards.size >= MAX_CARDS) cards.clear();
   cards.set(key, fresh);
   return fresh;
 }

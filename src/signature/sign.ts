@@ -54,10 +54,13 @@ export function signWith(...keys: [CardKey, ...CardKey[]]): CardSigning {
       const [text = ""] = texts;
       const known = remembered.get(env as object) ?? new Map<string, Signature[]>();
       remembered.set(env as object, known);
-      // Not its promise: one that began in a request that was canceled may never settle.
-      const signatures = known.get(text) ?? (await signAll(keys, texts, env));
-      if (known.size >= MOST_REMEMBERED) known.clear();
-      known.set(text, signatures);
+      let signatures = known.get(text);
+      if (!signatures) {
+        // The promise is not kept: one that began in a request that was canceled may never settle.
+        signatures = await signAll(keys, texts, env);
+        if (known.size >= MOST_REMEMBERED) known.clear();
+        known.set(text, signatures);
+      }
       return { ...sent, signatures };
     },
   };

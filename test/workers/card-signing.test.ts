@@ -4,7 +4,7 @@ import { ClientFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { type Agent, type AgentCard, type CardKey, defineAgent, signWith } from "durable-a2a";
 import { verifyCard } from "durable-a2a/card";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { makeKey, type TestKey } from "../unit/card-keys.ts";
+import { CARD, makeKey, type TestKey } from "../unit/card-keys.ts";
 import { keyed, plain } from "./agents.ts";
 import { ORIGIN } from "./client.ts";
 import { deploy, type Fetch } from "./deployment.ts";
@@ -188,6 +188,30 @@ describe("the tag of a signed card", () => {
       tagOf(deploy([signing(keyed)], vars)),
     ]);
     expect(new Set(tags.map((tag) => tag.replace("W/", ""))).size).toBe(tags.length);
+  });
+});
+
+describe("the memory of signatures", () => {
+  const card = (version: number) => ({ ...CARD, version: String(version) });
+
+  test("keeps 100 cards, and forgets them for the next", async () => {
+    const { sign } = signWith(KEY);
+    const env = { CARD_KEY: es256.jwk };
+    const first = [];
+    for (let version = 0; version < 100; version += 1) first.push(await sign(card(version), env));
+    for (const version of [0, 1, 99]) {
+      expect(await sign(card(version), env)).toEqual(first[version]);
+    }
+    await sign(card(100), env);
+    expect(await sign(card(0), env)).not.toEqual(first[0]);
+  });
+
+  test("is of one environment: another key signs anew", async () => {
+    const { sign } = signWith(KEY);
+    await sign(CARD, { CARD_KEY: es256.jwk });
+    const other = await makeKey("es", "ES256");
+    const card = await sign(CARD, { CARD_KEY: other.jwk });
+    await verifyCard(card, { keys: [other.publicJwk] });
   });
 });
 
