@@ -24,7 +24,8 @@ try {
   // Mistakes in the configuration show with the first request: better now than with the first caller's.
   const card = await fetch(`${url}/.well-known/agent-card.json`);
   if (card.ok) console.log(greeting(url, (await card.json()) as Card));
-  else console.error("\nThe agent cannot serve its card: the error above says why.\n");
+  // The Worker's own lines may come before this one or after it.
+  else console.error("\nThe agent cannot serve its card: the error in this log says why.\n");
 } catch (error) {
   console.error(String(error));
 }
