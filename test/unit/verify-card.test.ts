@@ -486,6 +486,18 @@ describe("the official SDK", () => {
     expect(card.securitySchemes).toEqual(CARD.securitySchemes);
   });
 
+  test("reads a card so that who takes our first signature off can leave out what is empty, and no more", async () => {
+    const { securityRequirements: _, ...card } = await sign(CARD, es256);
+    const stripped = { ...card, signatures: card.signatures?.slice(1), documentationUrl: "" };
+    const options = { keys: [es256.publicJwk] };
+    const { signatures: __, ...whole } = await verifyCard(await sign(CARD, es256), options);
+    const { securityRequirements: ___, ...rest } = whole;
+    expect(await verifyCard(stripped, options)).toEqual({ ...rest, signatures: stripped.signatures });
+    expect(await refused({ ...stripped, iconUrl: "https://evil.example" }, options)).toEqual([
+      "mismatch",
+    ]);
+  });
+
   test("as a client hands a parsed card to verifyCard in its own JSON", async () => {
     const parsed = SdkCard.fromJSON(await sign(CARD, es256));
     const card = await verifyCard(SdkCard.toJSON(parsed), { keys: [es256.publicJwk] });
