@@ -4,6 +4,7 @@
  * Append is one synchronous transaction: check against the rules, store, fold; then the readers are woken. Chunks of a
  * growing artifact are shown at once and stored in groups.
  */
+import { loggedTaskId } from "../src/agent/audit.ts";
 import type { Agent } from "../src/agent/define-agent.ts";
 import { byteLength } from "../src/protocol/byte-length.ts";
 import { A2AError, type Refusal, type Result, refuse } from "../src/protocol/errors.ts";
@@ -74,7 +75,9 @@ export class EventLog {
       const applied = apply(record, event);
       if (!applied.ok) return applied;
       if (applied.value === record) {
-        console.warn(`task ${record.task.id}: dropped a ${event.kind} event after the end of the task`);
+        console.warn(
+          `task ${loggedTaskId(record.task.id, false)}: dropped a ${event.kind} event after the end of the task`,
+        );
         continue;
       }
       record = applied.value;

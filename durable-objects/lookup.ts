@@ -3,7 +3,7 @@ import type { Agent } from "../src/agent/define-agent.ts";
 import { type Bindings, taskDirectory, taskIndex } from "../src/env.ts";
 import { A2AError } from "../src/protocol/errors.ts";
 import type { Task } from "../src/protocol/task.ts";
-import type { TaskLookup } from "./runner.ts";
+import type { TaskLookup } from "./run.ts";
 
 /** Most tasks looked up at once; each is a request to its object. */
 const MAX_TASKS = 40;

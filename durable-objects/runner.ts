@@ -3,47 +3,22 @@
  * traffic the platform would evict it within minutes. A turn whose object was cut off, or put away while the turn
  * waited, runs again from the top when there is something to go on with; what it remembers is in the log.
  */
+import { loggedTaskId } from "../src/agent/audit.ts";
 import type { Agent } from "../src/agent/define-agent.ts";
 import { inWords } from "../src/agent/duration.ts";
 import { Turn } from "../src/agent/turn.ts";
-import type { TurnPort } from "../src/agent/turn-port.ts";
-import { type Result, refuse, unwrap } from "../src/protocol/errors.ts";
-import type { Message } from "../src/protocol/message.ts";
-import { isTerminal, type Task } from "../src/protocol/task.ts";
+import { type Result, refuse } from "../src/protocol/errors.ts";
+import { isTerminal } from "../src/protocol/task.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { failed, failureOf, nextTurn, working } from "../src/task/endings.ts";
-import type { AcceptedMessage, TaskEvent } from "../src/task/event.ts";
-import { Journal } from "../src/task/journal.ts";
+import type { AcceptedMessage, DurableCall, TaskEvent } from "../src/task/event.ts";
+import { Journal, type Outcome } from "../src/task/journal.ts";
 import { isParked, type Question } from "../src/task/progress.ts";
-import type { Alarms } from "./alarms.ts";
-import type { Entry, EventLog } from "./event-log.ts";
+import type { Entry } from "./event-log.ts";
+import { type Dependencies, portOf, type Run } from "./run.ts";
 import { SHORT_MS, Waits } from "./waits.ts";
 
 const HOLD_MS = 30_000;
-
-/** Where a turn looks up other tasks of the same owner. */
-export interface TaskLookup {
-  byId(record: TaskRecord, ids: readonly string[]): Promise<Task[]>;
-  /** The tasks of the record's own context, latest first. */
-  ofContext(record: TaskRecord): Promise<Task[]>;
-}
-
-interface Dependencies {
-  readonly agents: ReadonlyMap<string, Agent>;
-  readonly env: unknown;
-  readonly log: EventLog;
-  readonly alarms: Alarms;
-  readonly lookup: TaskLookup;
-  /** Answers with a message, when no task is born yet. */
-  readonly reply: (message: Message) => boolean;
-}
-
-/** A run of a turn, in memory. */
-interface Run {
-  readonly abort: AbortController;
-  readonly waits: Waits;
-  turn?: Turn;
-}
 
 export class Runner {
   readonly #deps: Dependencies;
@@ -91,10 +66,19 @@ export class Runner {
   /** The entries of the log say what the turn waits for. */
   tell(entries: readonly Entry[]): void {
     for (const { event } of entries) {
-      if (event.kind === "message" && event.answers) this.#run?.waits.give({ message: event.message });
-      if (event.kind === "authorized") this.#run?.waits.give({ authorized: event.value });
+      if (event.kind === "message" && event.answers) {
+        this.#answer(event.answers, { message: event.message });
+      } else if (event.kind === "authorized") {
+        this.#answer(event.call, { authorized: event.value });
+      }
     }
     if (entries.some(({ event }) => event.kind !== "artifact")) this.plan();
+  }
+
+  /** Ends the question, also when the run in memory has not come to it yet. */
+  #answer(call: DurableCall, outcome: Outcome): void {
+    this.#run?.journal.end(call, outcome);
+    this.#run?.waits.give(outcome);
   }
 
   /** Sets the alarm for what comes next; the nearest first, so that it is set once. */
@@ -165,7 +149,7 @@ export class Runner {
     if (!record) return;
     const allowed = inWords(this.#agent(record)?.limits.taskDeadline ?? 0);
     if (record.turn?.cleanup) {
-      console.error(`task ${record.task.id}: its clean-up was not done within ${allowed}`);
+      console.error(`${named(record)}: its clean-up was not done within ${allowed}`);
       log.append([{ kind: "turn-ended" }]);
     } else {
       const why = `The task was not done within ${allowed} of the last message`;
@@ -180,10 +164,10 @@ export class Runner {
     const error = { name: "AnswerTimeoutError", message: `Nobody answered "${call.name}" in time` };
     const outcome = { kind: "outcome", call, error } as const;
     console.log(
-      `task ${log.record?.task.id}: "${call.name}" was not answered by ${new Date(until).toISOString()}`,
+      `${named(log.record)}: "${call.name}" was not answered by ${new Date(until).toISOString()}`,
     );
     log.append([outcome, working()], { always: true });
-    this.#run?.waits.give(outcome);
+    this.#answer(call, outcome);
   }
 
   /** Runs the turn again, unless it has done so in vain too often. */
@@ -195,7 +179,7 @@ export class Runner {
     if (limits && restarts >= limits.restarts && stalled >= limits.stalled) {
       const minutes = Math.round(stalled / 60_000);
       const why = `The agent was interrupted ${restarts + 1} times in ${minutes} minutes and got no further`;
-      console.error(`task ${record.task.id}: ${why}`);
+      console.error(`${named(record)}: ${why}`);
       this.#close(record.turn?.cleanup ? [{ kind: "turn-ended" }] : [failed(record, why)]);
       return;
     }
@@ -207,24 +191,20 @@ export class Runner {
     const { input } = record;
     if (!input) return;
     const abort = new AbortController();
-    const run: Run = { abort, waits: new Waits(abort.signal, () => this.#run === run && this.plan()) };
+    const waits = new Waits(abort.signal, () => this.#run === run && this.plan());
+    const run: Run = { abort, waits, journal };
     this.#run = run;
-    void this.#execute(run, record, input, journal);
+    void this.#execute(run, record, input);
   }
 
-  async #execute(
-    run: Run,
-    record: TaskRecord,
-    input: AcceptedMessage,
-    journal: Journal,
-  ): Promise<void> {
+  async #execute(run: Run, record: TaskRecord, input: AcceptedMessage): Promise<void> {
     let events: TaskEvent[];
     try {
       const agent = this.#agent(record);
       if (!agent) throw new Error(`no agent "${record.agentId}" in this Worker`);
       const turn = new Turn(
         agent,
-        this.#port(run, record, journal),
+        portOf(run, record, this.#deps, () => this.#run === run),
         this.#deps.env,
         run.abort.signal,
         input,
@@ -242,10 +222,7 @@ export class Runner {
         this.#run !== run ||
         isTerminal(this.#deps.log.record?.task.status.state ?? "TASK_STATE_WORKING");
       if (!ended || record.turn?.cleanup) {
-        console.error(
-          `task ${record.task.id}: the agent threw (request ${input.caller.requestId})`,
-          error,
-        );
+        console.error(`${named(record)}: the agent threw (request ${input.caller.requestId})`, error);
       }
       events = record.turn?.cleanup
         ? [{ kind: "turn-ended" }]
@@ -277,23 +254,9 @@ export class Runner {
   #agent(record: TaskRecord): Agent | undefined {
     return this.#deps.agents.get(record.agentId);
   }
+}
 
-  #port(run: Run, record: TaskRecord, journal: Journal): TurnPort {
-    const { log, lookup, reply } = this.#deps;
-    return {
-      journal,
-      waits: run.waits,
-      // A task that was answered with a message is forgotten; its turn still sees what it was.
-      record: () => log.record ?? record,
-      now: () => new Date().toISOString(),
-      append: (events) => {
-        if (log.record) unwrap(log.append(events));
-      },
-      chunk: (event) => log.chunk(event),
-      reply,
-      recall: (call) => Journal.read(log.stored(), true).outcome(call),
-      tasksById: (ids) => lookup.byId(record, ids),
-      tasksOfContext: () => lookup.ofContext(record),
-    };
-  }
+/** The task in a line of the log. Its id may be a key to it, so it is cut. */
+function named(record: TaskRecord | undefined): string {
+  return `task ${loggedTaskId(record?.task.id ?? "", false)}`;
 }

@@ -19,7 +19,7 @@ export class Waits implements Waiting {
   /** Whether the code of the turn stands still, as far as can be told: nothing has ended since it began to wait. */
   #still = false;
 
-  /** `onChange` is called when `parked` or `next` may have changed. */
+  /** `onChange` is called when `parked` or `ends` may have changed. */
   constructor(signal: AbortSignal, onChange: () => void) {
     this.#signal = signal;
     this.#onChange = onChange;
@@ -67,12 +67,6 @@ export class Waits implements Waiting {
 
   get ends(): number[] {
     return [...this.#sleepers].map(({ end }) => end);
-  }
-
-  /** When it must be woken (ms). */
-  get next(): number | undefined {
-    const ends = this.ends;
-    return ends.length > 0 ? Math.min(...ends) : undefined;
   }
 
   /** Whether the object may be put away until something comes. */

@@ -7,6 +7,7 @@ import type { Message } from "../protocol/message.ts";
 import type { DurableCall, StatusEvent } from "../task/event.ts";
 import type { Outcome } from "../task/journal.ts";
 import { isSameCall } from "../task/progress.ts";
+import { loggedTaskId } from "./audit.ts";
 import { type Duration, readDuration } from "./duration.ts";
 import { fromStoredError, misuse, toJson, toStoredError } from "./remembered.ts";
 import { backoffOf, runStep, type StepOptions, type StepWork } from "./step.ts";
@@ -123,7 +124,7 @@ export class DurableCalls {
       }
       const until = Date.now() + backoffOf(tries, options);
       console.warn(
-        `task ${this.#port.record().task.id}: try ${tries} of step "${name}" failed`,
+        `task ${loggedTaskId(this.#port.record().task.id, false)}: try ${tries} of step "${name}" failed`,
         done.error,
       );
       this.#wait(call, until, tries);

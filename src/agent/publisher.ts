@@ -7,6 +7,7 @@ import { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
 import { Artifact, StreamResponse, type TaskState } from "../protocol/task.ts";
 import type { ArtifactEvent, StatusEvent, TaskEvent } from "../task/event.ts";
+import { loggedTaskId } from "./audit.ts";
 import { type ArtifactOptions, type Content, toParts } from "./content.ts";
 import type { Agent } from "./define-agent.ts";
 import { currentStep } from "./step-scope.ts";
@@ -43,7 +44,9 @@ export class Publisher {
   append(events: readonly TaskEvent[]): void {
     if (this.#ended) {
       const { id } = this.#port.record().task;
-      console.warn(`task ${id}: dropped what was published after the end of the turn`);
+      console.warn(
+        `task ${loggedTaskId(id, false)}: dropped what was published after the end of the turn`,
+      );
       return;
     }
     const fresh = events.flatMap((event) => this.#port.journal.again(event) ?? []);

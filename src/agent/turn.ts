@@ -284,8 +284,9 @@ export class Turn<Env = unknown> {
       if (answer && "parts" in answer) events.push(this.#publisher.artifact(answer));
       events.push(...journal.rest());
     }
-    const goesOn =
-      this.#publisher.ended || record.waiting.length > 0 || isInterrupted(record.task.status.state);
+    // A question of a durable call that the turn has not waited for is not what it ends with.
+    const asks = isInterrupted(record.task.status.state) && !record.turn?.asked;
+    const goesOn = this.#publisher.ended || record.waiting.length > 0 || asks;
     events.push(goesOn ? { kind: "turn-ended" } : this.#publisher.status("TASK_STATE_COMPLETED"));
     this.close();
     return events.flatMap((event) => journal.again(event) ?? []);

@@ -1,6 +1,7 @@
 /**
  * What a turn left in the log before it was cut off: outcomes of its durable calls, and what it published. A turn that
- * runs again asks it before it does or says anything. Pure; read once, when the turn runs again.
+ * runs again asks it before it does or says anything. Pure; read once, when the turn runs again, and told since then of
+ * answers that come before the question is reached.
  */
 import { type Artifact, isTerminal } from "../protocol/task.ts";
 import { apply, type TaskRecord, withArtifact } from "./apply.ts";
@@ -58,6 +59,12 @@ export class Journal {
     return this.#outcomes.get(keyOf(call));
   }
 
+  /** The call has ended, now or in a run before. */
+  end(call: DurableCall, outcome: Outcome): void {
+    this.#name(call);
+    this.#outcomes.set(keyOf(call), outcome);
+  }
+
   /** Until when the call waits or waited, and how often it failed. */
   wait(call: DurableCall): { until: number; tries: number } | undefined {
     return this.#waits.get(keyOf(call));
@@ -102,17 +109,17 @@ export class Journal {
   #note(event: TaskEvent, base: TaskRecord): void {
     switch (event.kind) {
       case "outcome":
-        this.#end(event.call, event);
+        this.end(event.call, event);
         break;
       case "wait":
         this.#name(event.call);
         this.#waits.set(keyOf(event.call), { until: event.until, tries: event.tries ?? 0 });
         break;
       case "authorized":
-        this.#end(event.call, { authorized: event.value });
+        this.end(event.call, { authorized: event.value });
         break;
       case "message":
-        if (event.answers) this.#end(event.answers, { message: event.message });
+        if (event.answers) this.end(event.answers, { message: event.message });
         break;
       case "status":
         if (event.asks) this.#name(event.asks.call);
@@ -126,11 +133,6 @@ export class Journal {
         else this.#artifacts.set(artifactId, { base: before, events: [event], again: 0 });
       }
     }
-  }
-
-  #end(call: DurableCall, outcome: Outcome): void {
-    this.#name(call);
-    this.#outcomes.set(keyOf(call), outcome);
   }
 
   #name({ kind, name }: DurableCall): void {

@@ -9,7 +9,7 @@ export interface TurnProgress {
   readonly stalledSince?: string;
   /** Whether it stood still because it waited: going on is no restart then. */
   readonly waited: boolean;
-  /** Ends (ms) of the waits in it, past ones too. */
+  /** Ends (ms) of the waits in it; past ones until it runs again. */
   readonly wakes: readonly number[];
   /** The question that is open; `until` (ms) is its time limit. */
   readonly asked?: Question;
@@ -48,9 +48,16 @@ export function progress(turn: TurnProgress, event: TaskEvent): TurnProgress {
 }
 
 function resumed(turn: TurnProgress, time: string): TurnProgress {
-  const attempt = turn.attempt + 1;
-  if (turn.waited) return { ...turn, attempt, waited: false };
-  return { ...turn, attempt, restarts: turn.restarts + 1, stalledSince: turn.stalledSince ?? time };
+  const now = Date.parse(time);
+  const next = {
+    ...turn,
+    attempt: turn.attempt + 1,
+    // Waits that are over have had their run; an open question is waited for on.
+    wakes: turn.wakes.filter((end) => end > now),
+    waited: turn.asked !== undefined,
+  };
+  if (turn.waited) return next;
+  return { ...next, restarts: turn.restarts + 1, stalledSince: turn.stalledSince ?? time };
 }
 
 /** Whether the event is the end of the question: an answer, an authorization, or that its time is over. */

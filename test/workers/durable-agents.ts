@@ -246,6 +246,35 @@ export const CASES = {
     });
     return Promise.race([turn.sleep("limit", "1 hour").then(() => "time is up"), work]);
   },
+  /** Races a long sleep against a step, and asks then: the sleep ends while the question is open. */
+  async outlived(turn) {
+    const work = turn.step("work", () => "work");
+    const first = await Promise.race([turn.sleep("limit", "1 hour").then(() => "time"), work]);
+    note(turn, `attempt ${turn.attempt}`);
+    return [first, (await turn.ask("late", "And now?")).parts[0]?.text];
+  },
+  /** In a later run it takes a while until it comes to its question. */
+  async slowToAsk(turn) {
+    if (turn.attempt > 1) await new Promise((resolve) => setTimeout(resolve, 200));
+    return (await turn.ask("color", "Which?")).parts[0]?.text;
+  },
+  /** Leaves a step behind that ends in the next turn, which has one of the same name. */
+  async leaves(turn) {
+    const result = turn.text.split(" ")[1];
+    const delay = result === "one" ? 150 : 0;
+    const step = turn.step("same", async () => {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      return result;
+    });
+    if (result === "one") return turn.inputRequired("more?");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pass(turn, "left");
+    return step;
+  },
+  /** Asks, and goes on without the answer. */
+  async overtaken(turn) {
+    return Promise.race([turn.ask("color", "Which?").then(() => "answer"), turn.step("a", () => "a")]);
+  },
   authorize: (turn) => turn.authorize("calendar", "Let me in").then((given) => given as object),
   hang: (turn) => pass(turn, "hang").then(() => "never"),
   stuck: async (turn) => {

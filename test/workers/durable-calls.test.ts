@@ -1,5 +1,5 @@
 import type { Task } from "durable-a2a";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { BINDINGS, getTask, operate, pause, reached, send, start } from "./bindings.ts";
 import { message } from "./client.ts";
 import type { CASES } from "./durable-agents.ts";
@@ -65,6 +65,31 @@ describe("turn.step", () => {
   ] as const)("used wrongly (%s) fails the task with what to do", async (name, text) => {
     expect(await problem(name)).toMatch(text);
   });
+});
+
+test("a question that the turn does not wait for does not keep the task from its end", async () => {
+  const { id } = await start("jsonrpc", "overtaken", {}, DURABLE);
+  const { artifacts } = await reached("jsonrpc", id, "TASK_STATE_COMPLETED", DURABLE);
+  expect(artifacts?.[0]?.parts).toEqual([{ data: "a" }]);
+});
+
+test("lines of the log do not have the whole id of a task", async () => {
+  const lines: unknown[][] = [];
+  const spies = (["log", "warn", "error"] as const).map((name) =>
+    vi.spyOn(console, name).mockImplementation((...line) => {
+      lines.push(line);
+    }),
+  );
+  const { id } = await start("jsonrpc", "exhausted", {}, DURABLE);
+  await reached("jsonrpc", id, "TASK_STATE_COMPLETED", DURABLE);
+  const failed = await start("jsonrpc", "unansweredAndUncaught", {}, DURABLE);
+  await reached("jsonrpc", failed.id, "TASK_STATE_FAILED", DURABLE);
+  for (const spy of spies) spy.mockRestore();
+  const text = JSON.stringify(lines);
+  expect(text).toContain(`task ${id.slice(0, 8)}…: try 1 of step`);
+  expect(text).toContain(`task ${failed.id.slice(0, 8)}…: the agent threw`);
+  expect(text).not.toContain(id);
+  expect(text).not.toContain(failed.id);
 });
 
 test("two questions at once fail the task with what to do", async () => {

@@ -208,6 +208,50 @@ test("a short sleep that was cut off ends in time once somebody looks, and not w
   await vi.waitFor(awake, { timeout: 5_000 });
 });
 
+describe("a question that is open", () => {
+  test("keeps its turn waiting when a sleep beside it is over: looking at it is no restart", async () => {
+    const { id } = await start("rest", "outlived 1", {}, DURABLE);
+    await reached("rest", id, "TASK_STATE_INPUT_REQUIRED", DURABLE);
+    await abortAllDurableObjects();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    // Longer than a turn may go on without getting anywhere, each time.
+    for (let i = 0; i < 8; i++) {
+      vi.setSystemTime(Date.now() + 3_600_000);
+      await getTask("rest", id, DURABLE);
+      await pause(5);
+      await abortAllDurableObjects();
+    }
+    // The end of the sleep was worth one run, and no more.
+    expect(executed.get("outlived 1")).toEqual(["attempt 1", "attempt 2"]);
+    expect((await getTask("rest", id, DURABLE)).status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    await operate("rest", "CancelTask", { id }, DURABLE);
+  });
+
+  test("is answered by a message that comes before a later run has come to it", async () => {
+    const { id } = await start("rest", "slowToAsk 1", {}, DURABLE);
+    await reached("rest", id, "TASK_STATE_INPUT_REQUIRED", DURABLE);
+    await abortAllDurableObjects();
+    await fireAlarm(id);
+    await start("rest", "blue", { taskId: id }, DURABLE);
+    const task = await reached("rest", id, "TASK_STATE_COMPLETED", DURABLE);
+    expect(task.artifacts?.[0]?.parts).toEqual([{ data: "blue" }]);
+    const asked = task.history?.filter(({ role }) => role === "ROLE_AGENT");
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test("a step that nobody awaited is no part of the next turn, which has one of the same name", async () => {
+  const { id } = await start("rest", "leaves one", {}, DURABLE);
+  await reached("rest", id, "TASK_STATE_INPUT_REQUIRED", DURABLE);
+  const stopped = stopAt("leaves two", "left");
+  await start("rest", "leaves two", { taskId: id }, DURABLE);
+  await stopped();
+  await abortAllDurableObjects();
+  await fireAlarm(id);
+  const task = await reached("rest", id, "TASK_STATE_COMPLETED", DURABLE);
+  expect(task.artifacts?.[0]?.parts).toEqual([{ data: "two" }]);
+});
+
 describe("after a deploy that changed the code", () => {
   test("calls with the same names go on, and one with a new name is made", async () => {
     const stopped = stopAt("renamed 1", "renamed");

@@ -4,6 +4,7 @@ import { defineAgent, type Message } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
+import { toMs } from "../../src/agent/duration.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
 import type { Step } from "../lab/script.ts";
 import { narrow, plain } from "./agents.ts";
@@ -253,10 +254,15 @@ describe("the streams of a task", () => {
     await reader?.cancel();
   });
 
-  test.each([999, "6 minutes"])("have no keepalive of %j", (keepalive) => {
+  test.each([999, 300_001])("have no keepalive of %j", (keepalive) => {
     const define = () =>
       defineAgent({ ...plain.definition, limits: { keepalive: keepalive as number } });
     expect(define).toThrow("limits.keepalive: must be 1 second to 5 minutes");
+  });
+
+  test.each([1_000, "5 minutes"] as const)("have a keepalive of %j", (keepalive) => {
+    const { limits } = defineAgent({ ...plain.definition, limits: { keepalive } });
+    expect(limits.keepalive).toBe(toMs(keepalive));
   });
 
   test("a reader that is too slow is closed at its bound and delays no other", async () => {
