@@ -18,6 +18,10 @@ const CRASHES = ["test/journeys/{restart,chaos}.test.ts"];
 
 export default defineConfig({
   test: {
+    // What servers and objects log is told of tests that fail.
+    silent: "passed-only",
+    // Vitest would leave one core idle, of two.
+    maxWorkers: "100%",
     projects: [
       {
         resolve,

@@ -13,7 +13,7 @@ interface Bill {
 const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
 const output = execFileSync(
   "npx",
-  ["vitest", "run", "--project", "workers", "test/workers/budgets.test.ts"],
+  ["vitest", "run", "--silent=false", "--project", "workers", "test/workers/budgets.test.ts"],
   { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NO_COLOR: "1" } },
 );
 const bills = JSON.parse(/^BUDGETS (.*)$/m.exec(output)?.[1] ?? "[]") as Bill[];
