@@ -28,15 +28,7 @@ const BATCH = 100;
 
 /** Fills the index of the one owner there is. */
 async function seed(bindings: Bindings, count: number): Promise<void> {
-  const caller = {
-    scheme: "open",
-    principal: "",
-    scopes: [],
-    tenant: "",
-    extensions: [],
-    requestId: "",
-  };
-  const index = taskIndex(bindings, ownerOf(agent.id, caller));
+  const index = taskIndex(bindings, ownerOf(agent.id, { scheme: "open", principal: "", tenant: "" }));
   const start = Date.now() - count * 1000;
   for (let first = 0; first < count; first += BATCH) {
     await Promise.all(

@@ -4,18 +4,13 @@ import { apply, type TaskRecord } from "../../src/task/apply.ts";
 import type { AcceptedMessage, TaskEvent } from "../../src/task/event.ts";
 import { rewind } from "../../src/task/rewind.ts";
 import { viewTask } from "../../src/task/view.ts";
-
-const caller = {
-  scheme: "open",
-  principal: "",
-  scopes: [],
-  tenant: "",
-  extensions: [],
-  requestId: "r",
-};
+import { anyone } from "../births.ts";
 
 function user(messageId: string, more = {}): AcceptedMessage {
-  return { message: { messageId, role: "ROLE_USER", parts: [{ text: messageId }], ...more }, caller };
+  return {
+    message: { messageId, role: "ROLE_USER", parts: [{ text: messageId }], ...more },
+    caller: anyone,
+  };
 }
 
 function at(second: number): string {

@@ -1,11 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { defineAgent, type Message } from "durable-a2a";
+import { defineAgent } from "durable-a2a";
 import { describe, expect, test } from "vitest";
 import { EventLog } from "../../durable-objects/event-log.ts";
 import { Subscribers } from "../../durable-objects/subscribers.ts";
 import { toMs } from "../../src/agent/duration.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
+import { birth } from "../births.ts";
 import type { Step } from "../lab/script.ts";
 import { narrow, plain } from "./agents.ts";
 import {
@@ -166,7 +167,7 @@ describe("the limit of an event and of a task", () => {
       const agent = { ...narrow, limits: { ...narrow.limits, event: 5_000, task: 5_000 } };
       if (limit === "event") agent.limits.task = 50_000;
       const log = new EventLog(storage, new Map([["script", agent]]), () => {});
-      log.append(birth());
+      log.append(birth("t"));
       const [stored] = storage.sql.exec<{ length: number }>(
         "SELECT sum(octet_length(body)) AS length FROM event",
       );
@@ -197,7 +198,7 @@ describe("the defaults", () => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     return runInDurableObject(stub, (_, { storage }) => {
       const log = new EventLog(storage, agents, () => {});
-      const [created, ...rest] = birth();
+      const [created, ...rest] = birth("t");
       log.append([{ ...created, agentId: plain.id } as TaskEvent, ...rest]);
       return work(log);
     });
@@ -270,7 +271,7 @@ describe("the streams of a task", () => {
     const result = await runInDurableObject(stub, async (_, { storage }) => {
       const subscribers = new Subscribers();
       const log = new EventLog(storage, new Map(), (entries) => subscribers.send(entries));
-      log.append(birth());
+      log.append(birth("t"));
       const slow = subscribers.open([], "terminal").getReader();
       const quick = subscribers.open([], "terminal");
       const drained = new Response(quick).text();
@@ -297,7 +298,7 @@ describe("the streams of a task", () => {
     const bodies = await runInDurableObject(stub, async (_, { storage }) => {
       const subscribers = new Subscribers();
       const log = new EventLog(storage, new Map(), (entries) => subscribers.send(entries));
-      log.append(birth());
+      log.append(birth("t"));
       const readers = Array.from({ length: 100 }, () =>
         new Response(subscribers.open([], "terminal")).text(),
       );
@@ -315,7 +316,7 @@ describe("the streams of a task", () => {
     const counts = await runInDurableObject(stub, async (_, { storage }) => {
       const subscribers = new Subscribers();
       const log = new EventLog(storage, new Map(), (entries) => subscribers.send(entries));
-      log.append(birth());
+      log.append(birth("t"));
       const opened = Array.from({ length: 1_000 }, () => subscribers.open([], "terminal"));
       const before = subscribers.count;
       await Promise.all(opened.map((stream) => stream.cancel()));
@@ -333,7 +334,7 @@ describe("a log of ten thousand events", () => {
     const stub = env.TASK_OBJECT.get(env.TASK_OBJECT.newUniqueId());
     const woken = await runInDurableObject(stub, (_, { storage }) => {
       const log = new EventLog(storage, new Map(), () => {});
-      log.append(birth());
+      log.append(birth("t"));
       for (let i = 0; i < 10_000; i++) log.append([artifact(`a${i % 10}`, `${i}`)]);
       meter.reset();
       const again = new EventLog(storage, new Map(), () => {});
@@ -350,22 +351,6 @@ describe("a log of ten thousand events", () => {
     expect(woken.rowsRead).toBeGreaterThan(0);
   });
 });
-
-function birth(): TaskEvent[] {
-  const user: Message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-  const caller = {
-    scheme: "open",
-    principal: "",
-    scopes: [],
-    tenant: "",
-    extensions: [],
-    requestId: "r",
-  };
-  return [
-    { kind: "created", agentId: "script", owner: "o", taskId: "t", contextId: "c" },
-    { kind: "message", message: user, caller, time: "2026-01-01T00:00:01.000Z" },
-  ];
-}
 
 function artifact(artifactId: string, text: string): TaskEvent {
   return { kind: "artifact", artifact: { artifactId, parts: [{ text }] } };

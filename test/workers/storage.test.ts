@@ -4,6 +4,7 @@ import type { Message, Task } from "durable-a2a";
 import { beforeEach, describe, expect, test } from "vitest";
 import { EventLog } from "../../durable-objects/event-log.ts";
 import type { TaskEvent } from "../../src/task/event.ts";
+import { birth } from "../births.ts";
 import type { Step } from "../lab/script.ts";
 import { rpc } from "./client.ts";
 
@@ -173,22 +174,6 @@ describe("an append", () => {
 async function listedTasks(): Promise<number> {
   const { body } = await rpc("ListTasks", {});
   return (body.result as { totalSize: number }).totalSize;
-}
-
-function birth(taskId: string): TaskEvent[] {
-  const message: Message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-  const caller = {
-    scheme: "open",
-    principal: "",
-    scopes: [],
-    tenant: "",
-    extensions: [],
-    requestId: "r",
-  };
-  return [
-    { kind: "created", agentId: "script", owner: "o", taskId, contextId: "c" },
-    { kind: "message", message, caller, time: "2026-01-01T00:00:01.000Z" },
-  ];
 }
 
 function artifact(artifactId: string, text: string): TaskEvent & { kind: "artifact" } {
