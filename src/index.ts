@@ -10,11 +10,11 @@ export {
   type AuthorizeRequest,
   type CardChanges,
   defineAgent,
-  type PushOptions,
 } from "./agent/define-agent.ts";
 export type { Authorization } from "./agent/durable-calls.ts";
 export type { Duration } from "./agent/duration.ts";
 export type { Limits } from "./agent/limits.ts";
+export type { PushOptions } from "./agent/push-options.ts";
 export type { RateLimit, RateLimits } from "./agent/rate-limit.ts";
 export { AnswerTimeoutError, NonRetryableError } from "./agent/remembered.ts";
 export { SKILL_EXTENSION, type Skill } from "./agent/skill.ts";

@@ -13,6 +13,7 @@ import type { AuditSink } from "./audit.ts";
 import type { AuthScheme } from "./auth-scheme.ts";
 import type { Duration } from "./duration.ts";
 import { type CheckedLimits, duration, type Limits, LimitsSchema } from "./limits.ts";
+import { type CheckedPush, type PushOptions, PushOptionsSchema } from "./push-options.ts";
 import { type RateLimits, RateLimitsSchema } from "./rate-limit.ts";
 import { SKILL_EXTENSION, Skill } from "./skill.ts";
 import { refuseTenantName, type Tenants } from "./tenants.ts";
@@ -105,15 +106,6 @@ export type CardChanges = Partial<
   }
 >;
 
-export interface PushOptions {
-  /** Hosts that may be called: `example.com`, `*.example.com`, with an optional `:port` and `/path`. Nothing else is. */
-  allow: string[];
-  /** Most webhooks of one task. Default: 10. */
-  maxConfigs?: number;
-  /** Admits loopback hosts over plain http, for development. Default: false. */
-  loopback?: boolean;
-}
-
 /** A definition that was checked, with its defaults filled in. */
 export interface Agent {
   readonly id: string;
@@ -122,7 +114,7 @@ export interface Agent {
   readonly outputModes: readonly string[];
   readonly streaming: boolean;
   readonly replies: boolean;
-  readonly push: Required<PushOptions> | undefined;
+  readonly push: CheckedPush | undefined;
   readonly extensions: readonly AgentExtension[];
   readonly tenants: Tenants | undefined;
   /** Undefined is any. */
@@ -168,11 +160,7 @@ const Definition = message({
   outputModes: mediaTypes.default(["text/plain"]),
   streaming: z.boolean().default(true),
   replies: z.boolean().default(false),
-  push: message({
-    allow: z.array(z.string()),
-    maxConfigs: z.int().min(1).max(100).default(10),
-    loopback: z.boolean().default(false),
-  }).optional(),
+  push: PushOptionsSchema.optional(),
   extensions: z.array(AgentExtension).default([]),
   limits: z.preprocess((given) => given ?? {}, LimitsSchema),
   rateLimit: RateLimitsSchema.optional(),
