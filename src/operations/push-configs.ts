@@ -12,7 +12,7 @@ import {
 } from "../protocol/requests.ts";
 import { refuseTarget } from "../push/target.ts";
 import { findTask } from "./find-task.ts";
-import type { Ports } from "./ports.ts";
+import type { Configured, Ports } from "./ports.ts";
 
 /** What a client reads in place of a secret. */
 const MASK = "********";
@@ -26,7 +26,7 @@ export async function createTaskPushNotificationConfig(
   const { tenant: _, ...config } = request;
   checkTarget(config, ports, "");
   const { task, owner } = findTask(caller, request.taskId, ports);
-  return masked(unwrap(await task.putPushConfig(owner, config)));
+  return masked(unwrap(await task.putPushConfig(owner, configured(caller, config, ports))));
 }
 
 /** §3.1.8. An id that is not there is TASK_NOT_FOUND, as the specification has it. */
@@ -81,6 +81,15 @@ export function checkTarget(config: TaskPushNotificationConfig, { agent }: Ports
       throw A2AError.field(`${path}${name}`, "must be printable ASCII");
     }
   }
+}
+
+/** The webhook with what its deliveries will say of the agent and of the trace. */
+export function configured(
+  { traceId }: Caller,
+  config: TaskPushNotificationConfig,
+  { url }: Ports,
+): Configured {
+  return { config, issuer: url, ...(traceId !== undefined && { traceId }) };
 }
 
 function masked(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
