@@ -11,7 +11,7 @@ const MAX_LENGTH = 1024 * 1024;
 const MAX_MERGED_LENGTH = 256 * 1024;
 
 export interface Range {
-  /** The last seq that was read. */
+  /** The seq of the last one. */
   to: number;
   responses: { seq: number; response: StreamResponse }[];
 }
@@ -34,22 +34,20 @@ export function readRange(
 ): Range | undefined {
   const events: StoredEvent[] = [];
   let length = 0;
-  let last: number | undefined;
   for (const { seq, event } of stored) {
     if (to !== undefined ? seq > to : events.length >= MAX_NOTIFICATIONS || length >= MAX_LENGTH) break;
-    last = seq;
     if (!isSent(event, which)) continue;
     length += JSON.stringify(event).length;
     const merged = merge(events.at(-1)?.event, event);
     if (merged) events[events.length - 1] = { seq, event: merged };
     else events.push({ seq, event });
   }
-  if (last === undefined) return undefined;
   const responses = events.flatMap(({ seq, event }) => {
     const response = toStreamResponse(event, ids);
     return response ? [{ seq, response }] : [];
   });
-  return { to: last, responses };
+  const last = responses.at(-1);
+  return last && { to: last.seq, responses };
 }
 
 /** Two updates of one artifact as one, when the second only adds parts. */
