@@ -10,12 +10,18 @@ import {
   MAX_PAGE_SIZE,
   type TaskPushNotificationConfig,
 } from "../protocol/requests.ts";
-import { refuseTarget } from "../push/target.ts";
+import { refuseWebhook } from "../push/resolve.ts";
 import { findTask } from "./find-task.ts";
 import type { Configured, Ports } from "./ports.ts";
 
 /** What a client reads in place of a secret. */
 const MASK = "********";
+
+/** Most characters of a token, and of credentials. */
+const MAX_HEADER_LENGTH = 8_192;
+
+/** RFC 9110, 5.6.2. */
+const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** §3.1.7: a webhook for the task, new or in place of the one with its id. */
 export async function createTaskPushNotificationConfig(
@@ -24,7 +30,7 @@ export async function createTaskPushNotificationConfig(
   ports: Ports,
 ): Promise<TaskPushNotificationConfig> {
   const { tenant: _, ...config } = request;
-  checkTarget(config, ports, "");
+  await checkTarget(config, ports, "");
   const { task, owner } = findTask(caller, request.taskId, ports);
   return masked(unwrap(await task.putPushConfig(owner, configured(caller, config, ports))));
 }
@@ -67,20 +73,34 @@ export async function deleteTaskPushNotificationConfig(
 }
 
 /** Refuses a webhook that may not be called, or whose headers could not be sent. `path` leads to its fields. */
-export function checkTarget(config: TaskPushNotificationConfig, { agent }: Ports, path: string): void {
+export async function checkTarget(
+  { url, token, authentication }: TaskPushNotificationConfig,
+  { agent }: Ports,
+  path: string,
+): Promise<void> {
   if (!agent.push) throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED");
-  const refused = refuseTarget(config.url, agent.push);
-  if (refused) throw A2AError.field(`${path}url`, refused);
-  const headers = {
-    token: config.token,
-    "authentication.scheme": config.authentication?.scheme,
-    "authentication.credentials": config.authentication?.credentials,
+  const { scheme, credentials } = authentication ?? {};
+  const isToken = scheme === undefined || HTTP_TOKEN.test(scheme);
+  const refused = {
+    token: refuseHeader(token),
+    "authentication.scheme": isToken ? undefined : "must be an HTTP token such as Bearer",
+    "authentication.credentials": refuseHeader(credentials),
   };
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !/^[\x20-\x7e]*$/.test(value)) {
-      throw A2AError.field(`${path}${name}`, "must be printable ASCII");
-    }
+  for (const [name, why] of Object.entries(refused)) {
+    if (why !== undefined) throw A2AError.field(path + name, why);
   }
+  // Last, because it may ask the network.
+  const why = await refuseWebhook(url, agent.push);
+  if (why !== undefined) throw A2AError.field(`${path}url`, why);
+}
+
+/** Why a text cannot be sent in a header as it is: spaces at its ends would be lost. */
+function refuseHeader(value = ""): string | undefined {
+  if (!/^[\x20-\x7e]*$/.test(value)) return "must be printable ASCII";
+  if (value.trim() !== value) return "must not begin or end with a space";
+  return value.length > MAX_HEADER_LENGTH
+    ? `must have at most ${MAX_HEADER_LENGTH} characters`
+    : undefined;
 }
 
 /** The webhook with what its deliveries will say of the agent and of the trace. */

@@ -62,7 +62,7 @@ async function prepare(
     });
   });
   const pushConfig = configuration?.taskPushNotificationConfig;
-  if (pushConfig) checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
+  if (pushConfig) await checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
 
   const idempotency = await idempotencyOf(caller, request, agent);
   const self = ownerOf(agent.id, caller);

@@ -6,7 +6,8 @@
  */
 import type { DeliveryPort, Failure, Job, Lease, Report } from "./job.ts";
 import { type Fetch, post } from "./post.ts";
-import { refuseTarget, type TargetRules } from "./target.ts";
+import { PRIVATE_ADDRESS, refuseWebhook, type WebhookRules } from "./resolve.ts";
+import { refuseTarget } from "./target.ts";
 
 /** How long a batch waits for its deliveries before the next may begin. */
 const PATIENCE_MS = 1_000;
@@ -16,7 +17,7 @@ const SENDING_MS = 15_000;
 export interface ConsumerPorts {
   readonly tasks: { find(id: string): DeliveryPort | undefined };
   /** What the agent may call; undefined when it calls no webhooks. */
-  rules(agentId: string): TargetRules | undefined;
+  rules(agentId: string): WebhookRules | undefined;
   /** The JWT that signs a notification; undefined when nothing is signed. */
   sign(what: Signed): Promise<string | undefined>;
   readonly fetch?: Fetch;
@@ -69,10 +70,10 @@ async function send(lease: Lease, ports: ConsumerPorts): Promise<Report> {
   const { taskId, config, issuer } = lease;
   const end = Date.now() + SENDING_MS;
   const report: Report = {};
+  const refused = await refuse(lease, ports);
+  if (refused) return { failure: refused };
   for (const [index, notification] of lease.notifications.entries()) {
     if (index > 0 && (Date.now() > end || !(await holds(lease, ports)))) break;
-    const refused = refuse(lease, ports);
-    if (refused) return { ...report, failure: refused };
     const signature = await ports.sign({ ...notification, issuer, url: config.url, task: taskId });
     const failure = await post(lease, notification, signature, ports.fetch);
     if (failure) return { ...report, failure };
@@ -87,10 +88,16 @@ async function holds({ taskId, id, config }: Lease, { tasks }: ConsumerPorts): P
 }
 
 /** The list may have changed since the webhook was stored. */
-function refuse({ agentId, config }: Lease, { rules }: ConsumerPorts): Failure | undefined {
+async function refuse(
+  { agentId, config }: Lease,
+  { rules }: ConsumerPorts,
+): Promise<Failure | undefined> {
   const allowed = rules(agentId);
-  const why = allowed ? refuseTarget(config.url, allowed) : "is of an agent without push notifications";
-  return why === undefined ? undefined : { verdict: "stop", error: `its URL ${why}` };
+  if (!allowed) return { verdict: "stop", error: "its agent has no push notifications any more" };
+  const why = await refuseWebhook(config.url, allowed);
+  if (why === undefined) return undefined;
+  const lasting = why === PRIVATE_ADDRESS || refuseTarget(config.url, allowed) !== undefined;
+  return { verdict: lasting ? "stop" : "retry", error: `its URL ${why}` };
 }
 
 function isJob(body: unknown): body is Job {

@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   push: ["task", "protocol"],
   signature: ["protocol"],
   agent: ["task", "signature", "protocol", "src/push/target.ts"],
-  operations: ["agent", "task", "protocol", "src/push/target.ts", "src/push/job.ts"],
+  operations: ["agent", "task", "protocol", "src/push/resolve.ts", "src/push/job.ts"],
   bindings: ["operations", "agent", "task", "protocol"],
   edge: ["bindings", "operations", "agent", "protocol"],
   env: ["src/operations/ports.ts", "src/push/job.ts", "protocol"],
