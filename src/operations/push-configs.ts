@@ -10,18 +10,13 @@ import {
   MAX_PAGE_SIZE,
   type TaskPushNotificationConfig,
 } from "../protocol/requests.ts";
+import { refuseHeaders } from "../push/headers.ts";
 import { refuseWebhook } from "../push/resolve.ts";
 import { findTask } from "./find-task.ts";
 import type { Configured, Ports } from "./ports.ts";
 
 /** What a client reads in place of a secret. */
 const MASK = "********";
-
-/** Most characters of a token, and of credentials. */
-const MAX_HEADER_LENGTH = 8_192;
-
-/** RFC 9110, 5.6.2. */
-const HTTP_TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** §3.1.7: a webhook for the task, new or in place of the one with its id. */
 export async function createTaskPushNotificationConfig(
@@ -74,33 +69,16 @@ export async function deleteTaskPushNotificationConfig(
 
 /** Refuses a webhook that may not be called, or whose headers could not be sent. `path` leads to its fields. */
 export async function checkTarget(
-  { url, token, authentication }: TaskPushNotificationConfig,
+  config: TaskPushNotificationConfig,
   { agent }: Ports,
   path: string,
 ): Promise<void> {
   if (!agent.push) throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED");
-  const { scheme, credentials } = authentication ?? {};
-  const isToken = scheme === undefined || HTTP_TOKEN.test(scheme);
-  const refused = {
-    token: refuseHeader(token),
-    "authentication.scheme": isToken ? undefined : "must be an HTTP token such as Bearer",
-    "authentication.credentials": refuseHeader(credentials),
-  };
-  for (const [name, why] of Object.entries(refused)) {
-    if (why !== undefined) throw A2AError.field(path + name, why);
-  }
+  const header = refuseHeaders(config);
+  if (header) throw A2AError.field(path + header.field, header.why);
   // Last, because it may ask the network.
-  const why = await refuseWebhook(url, agent.push);
+  const why = await refuseWebhook(config.url, agent.push);
   if (why !== undefined) throw A2AError.field(`${path}url`, why);
-}
-
-/** Why a text cannot be sent in a header as it is: spaces at its ends would be lost. */
-function refuseHeader(value = ""): string | undefined {
-  if (!/^[\x20-\x7e]*$/.test(value)) return "must be printable ASCII";
-  if (value.trim() !== value) return "must not begin or end with a space";
-  return value.length > MAX_HEADER_LENGTH
-    ? `must have at most ${MAX_HEADER_LENGTH} characters`
-    : undefined;
 }
 
 /** The webhook with what its deliveries will say of the agent and of the trace. */

@@ -4,6 +4,7 @@
  * became of its messages; so a job is done with as soon as it is under way, and a webhook that is slow to answer
  * holds up no other.
  */
+import { refuseHeaders } from "./headers.ts";
 import type { DeliveryPort, Failure, Job, Lease, Report } from "./job.ts";
 import { type Fetch, post } from "./post.ts";
 import { PRIVATE_ADDRESS, refuseWebhook, type WebhookRules } from "./resolve.ts";
@@ -94,6 +95,8 @@ async function refuse(
 ): Promise<Failure | undefined> {
   const allowed = rules(agentId);
   if (!allowed) return { verdict: "stop", error: "its agent has no push notifications any more" };
+  const header = refuseHeaders(config);
+  if (header) return { verdict: "stop", error: `its ${header.field} ${header.why}` };
   const why = await refuseWebhook(config.url, allowed);
   if (why === undefined) return undefined;
   const lasting = why === PRIVATE_ADDRESS || refuseTarget(config.url, allowed) !== undefined;

@@ -15,17 +15,11 @@ export async function post(
   signature: string | undefined,
   fetcher: Fetch = fetch,
 ): Promise<Failure | undefined> {
-  let headers: Headers;
-  try {
-    headers = headersOf(lease, notification, signature);
-  } catch {
-    return { verdict: "stop", error: "its token or credentials cannot be sent in a header" };
-  }
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetcher(lease.config.url, {
       method: "POST",
-      headers,
+      headers: headersOf(lease, notification, signature),
       body: notification.body,
       redirect: "manual",
       signal,
