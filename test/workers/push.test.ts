@@ -15,6 +15,7 @@ import { meter } from "./meter.ts";
 import { queues } from "./queues.ts";
 import { consume, hook, inShort, pump, receive } from "./webhooks.ts";
 
+const ALICE = { "X-API-Key": "alice-key" };
 const HOOK = { url: "https://example.com/hook" };
 const inline = (config: object = HOOK) => ({ configuration: { taskPushNotificationConfig: config } });
 const artifact = (artifactId: string): Step => ({
@@ -430,6 +431,51 @@ describe("the queue and what may be lost", () => {
   });
 });
 
+describe("a webhook in the round contract", () => {
+  const HASTY = { agent: "hasty", headers: ALICE };
+
+  test("hears of the end when nobody holds a stream any more, and of a cancel and a deadline", async () => {
+    const received = receive();
+    const { id } = await send("rest", script({ do: "input" }), {}, { ...HASTY, ...inline() });
+    await pause(250);
+    await drive(id);
+    expect(inShort(received)).toEqual(["status INPUT_REQUIRED", "status FAILED"]);
+    const other = await send("rest", script({ do: "ask", name: "q", text: "which?" }), {}, inline());
+    await operate("rest", "CancelTask", { id: other.id });
+    await pump();
+    expect(inShort(received.slice(2))).toEqual(["status INPUT_REQUIRED", "status CANCELED"]);
+  });
+
+  test("is sent nothing more once its task is deleted, also what waited for a retry", async () => {
+    const received = receive(() => failing(503));
+    const options = { agent: "fleeting", headers: ALICE };
+    const { id } = await send("rest", script(artifact("a")), {}, { ...options, ...inline() });
+    await pump();
+    expect(received).toHaveLength(1);
+    await pause(150);
+    await drive(id);
+    later(60_000);
+    await drive(id);
+    await gone(id);
+    expect(received).toHaveLength(1);
+  });
+
+  test("gets what a turn publishes that goes on after its object was cut off, once each", async () => {
+    const received = receive();
+    const steps: Step[] = [artifact("a"), { do: "durableSleep", name: "s", ms: 60_000 }, artifact("b")];
+    const { id } = await start("rest", script(...steps));
+    await hook("rest", id);
+    await pump();
+    await abortAllDurableObjects();
+    later(61_000);
+    await drive(id);
+    await reached("rest", id, "TASK_STATE_COMPLETED");
+    await pump();
+    expect(inShort(received).slice(-2)).toEqual(["artifact b", "status COMPLETED"]);
+    expect(new Set(received.map((each) => each.id)).size).toBe(received.length);
+  });
+});
+
 describe("the operator", () => {
   test("replays a webhook from an event on, under the same ids", async () => {
     const received = receive();
@@ -499,8 +545,6 @@ describe("what a delivery costs", () => {
     expect((await tablesOf(id)).push).toHaveLength(1);
   });
 });
-
-const ALICE = { "X-API-Key": "alice-key" };
 
 async function objects(): Promise<string[]> {
   return (await listDurableObjectIds(env.TASK_OBJECT)).map((id) => id.toString());
