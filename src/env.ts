@@ -84,7 +84,7 @@ queue = "${queue}"
 
 [[queues.consumers]]
 queue = "${queue}"
-max_batch_size = 10
+max_batch_size = 5
 max_batch_timeout = 0
 dead_letter_queue = "push-dead"
 `;
