@@ -8,7 +8,7 @@ import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/pro
 import { isTerminal, type Task } from "../src/protocol/task.ts";
 import type { Report } from "../src/push/job.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
-import { type TaskView, viewTask } from "../src/task/view.ts";
+import { type TaskText, type TaskView, taskText, viewTask } from "../src/task/view.ts";
 import { isSettled, taskAnswer } from "./answers.ts";
 import { messageStream } from "./subscribers.ts";
 import { TaskParts } from "./task-parts.ts";
@@ -63,6 +63,10 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
 
     async get(owner: string, view: TaskView): Reply<Task> {
       return this.#with(owner, ({ task }) => ({ ok: true, value: viewTask(task, view) }));
+    }
+
+    async read(owner: string, view: TaskView): Reply<TaskText> {
+      return this.#with(owner, ({ task }) => ({ ok: true, value: taskText(viewTask(task, view)) }));
     }
 
     async cancel(owner: string): Reply<Task> {

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { loggedTaskId } from "../agent/audit.ts";
 import type { Ports } from "../operations/ports.ts";
-import { type Outcome, taskOf } from "../operations/table.ts";
+import type { Outcome } from "../operations/table.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { A2AError } from "../protocol/errors.ts";
 
@@ -34,8 +34,7 @@ export function queryOf(c: Exchange): URLSearchParams {
 }
 
 /** Notes for the log which task an operation was about. */
-export function noteOutcome(c: Exchange, outcome: Outcome): void {
-  const { id, state } = taskOf(outcome);
+export function noteOutcome(c: Exchange, { task: { id, state } }: Outcome): void {
   if (id !== undefined) noteTask(c, id);
   if (state !== undefined) c.get("facts").state = state;
 }

@@ -24,9 +24,13 @@ export async function serveJsonRpc(c: Exchange): Promise<Response> {
     c.get("facts").operation = method;
     const outcome = await perform(method, c.get("caller"), params, c.get("ports"));
     noteOutcome(c, outcome);
-    if ("value" in outcome) return Response.json({ jsonrpc: "2.0", id, result: outcome.value });
-    const envelope = { before: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, after: "}" };
-    return new Response(sseBody(outcome.stream.frames, envelope), { headers: SSE_HEADERS });
+    const before = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+    if ("stream" in outcome) {
+      const body = sseBody(outcome.stream.frames, { before, after: "}" });
+      return new Response(body, { headers: SSE_HEADERS });
+    }
+    const headers = { "Content-Type": "application/json" };
+    return new Response(`${before}${outcome.json}}`, { headers });
   } catch (error) {
     return jsonRpcError(toA2AError(c, error), id);
   }

@@ -64,7 +64,7 @@ async function serve(c: Exchange, name: OperationName, path: string): Promise<Re
     }
     if (c.req.method === "DELETE") return new Response(null, { status: 204 });
     const type = named(c) === JSON_TYPE ? JSON_TYPE : A2A_JSON;
-    return new Response(JSON.stringify(outcome.value), { headers: { "Content-Type": type } });
+    return new Response(outcome.json, { headers: { "Content-Type": type } });
   } catch (error) {
     return restError(c, toA2AError(c, error));
   }

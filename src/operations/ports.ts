@@ -9,7 +9,7 @@ import type { SendMessageResponse, TaskPushNotificationConfig } from "../protoco
 import type { Task, TaskState } from "../protocol/task.ts";
 import type { DeliveryPort, DeliveryState } from "../push/job.ts";
 import type { Idempotency } from "../task/event.ts";
-import type { TaskView } from "../task/view.ts";
+import type { TaskText, TaskView } from "../task/view.ts";
 
 /** A user message on its way to a task: a new one, or the one that `message.taskId` names. */
 export interface SendInput {
@@ -74,6 +74,8 @@ export interface TaskPort extends DeliveryPort {
   resume(owner: string, sent: Sent, options: TaskView): Promise<Result<SendMessageResponse>>;
   stream(input: SendInput): Promise<Result<OpenStream>>;
   get(owner: string, view: TaskView): Promise<Result<Task>>;
+  /** The same for a client, as JSON. */
+  read(owner: string, view: TaskView): Promise<Result<TaskText>>;
   cancel(owner: string): Promise<Result<Task>>;
   subscribe(owner: string, options: SubscribeOptions): Promise<Result<OpenStream>>;
   putPushConfig(owner: string, push: Configured): Promise<Result<TaskPushNotificationConfig>>;

@@ -11,6 +11,7 @@ import {
   type RequestOf,
 } from "../protocol/operations.ts";
 import type { Task, TaskState } from "../protocol/task.ts";
+import type { TaskText } from "../task/view.ts";
 import { audited, type Seen } from "./audit.ts";
 import { authorize, taskIdOf } from "./authorize.ts";
 import { cancelTask } from "./cancel-task.ts";
@@ -49,8 +50,10 @@ const MODULES: {
   GetExtendedAgentCard: getExtendedAgentCard,
 };
 
-/** What an operation answers: a value, or a stream of frames. */
-export type Outcome = { value: object } | { stream: TaskStream };
+/** What an operation answers: a value as JSON, or a stream of frames; and the task it is about. */
+export type Outcome = ({ json: string } | { stream: TaskStream }) & {
+  task: { id?: string | undefined; state?: TaskState | undefined };
+};
 
 /** Performs an operation: rate, capability, extensions, request, tenant, leave, then the operation itself. */
 export function perform<N extends OperationName>(
@@ -80,19 +83,30 @@ async function performed<N extends OperationName>(
   seen.caller = { ...caller, tenant };
   await authorize(name, seen.caller, request, ports);
   const answer: object = await MODULES[name](seen.caller, request, ports);
-  const outcome: Outcome =
-    row.reply === "stream" ? { stream: answer as TaskStream } : { value: answer };
-  const { id = taskIdOf(request), state } = taskOf(outcome);
+  const outcome = outcomeOf(answer);
+  const { id = taskIdOf(request), state } = outcome.task;
   Object.assign(seen, { task: id, state });
   return outcome;
 }
 
-/** The task that an answer is about. */
-export function taskOf(outcome: Outcome): { id?: string | undefined; state?: TaskState | undefined } {
-  if ("stream" in outcome) return { id: outcome.stream.taskId, state: outcome.stream.state };
-  const value = outcome.value as { task?: object; taskId?: string };
-  const task = (value.task ?? value) as Partial<Task>;
-  return task.status ? { id: task.id, state: task.status.state } : { id: value.taskId };
+function outcomeOf(answer: object): Outcome {
+  if (isStream(answer)) {
+    const { taskId: id, state } = answer;
+    return { stream: answer, task: { id, state } };
+  }
+  if (isText(answer)) return { json: answer.json, task: answer };
+  const json = JSON.stringify(answer);
+  const { task = answer, taskId } = answer as { task?: Partial<Task>; taskId?: string };
+  const { id, status } = task as Partial<Task>;
+  return { json, task: status ? { id, state: status.state } : { id: taskId } };
+}
+
+function isStream(answer: object): answer is TaskStream {
+  return "frames" in answer;
+}
+
+function isText(answer: object): answer is TaskText {
+  return "json" in answer;
 }
 
 /** A webhook inside a message is of the message's tenant. */

@@ -6,28 +6,35 @@
  * returns can be sent as it is.
  */
 import * as z from "zod";
-import { isStruct, memberOf, type Struct } from "./struct.ts";
+import { isStruct, type Struct, snakeCase } from "./struct.ts";
 
 export type { Struct } from "./struct.ts";
 
 /** Optional strings: proto3 does not tell an empty one from an absent one. */
 const EMPTY_IS_ABSENT = new WeakSet<object>();
 
-function readFields(shape: z.ZodRawShape, input: unknown): unknown {
-  if (!isStruct(input)) return input;
-  const fields: Struct = {};
-  for (const [name, schema] of Object.entries(shape)) {
-    const value = memberOf(input, name);
-    const absent =
-      value === null || value === undefined || (value === "" && EMPTY_IS_ABSENT.has(schema));
-    if (!absent) fields[name] = value;
-  }
-  return fields;
+/** Reads the members that a shape names. What can be known of the shape is found out once, not for each input. */
+function fieldReader(shape: z.ZodRawShape): (input: unknown) => unknown {
+  const members = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    snake: snakeCase(name),
+    emptyIsAbsent: EMPTY_IS_ABSENT.has(schema),
+  }));
+  return (input) => {
+    if (!isStruct(input)) return input;
+    const fields: Struct = {};
+    for (const { name, snake, emptyIsAbsent } of members) {
+      const value = Object.hasOwn(input, name) ? input[name] : input[snake];
+      const absent = value === null || value === undefined || (value === "" && emptyIsAbsent);
+      if (!absent) fields[name] = value;
+    }
+    return fields;
+  };
 }
 
 /** A protobuf message with the given fields, by their camelCase names. */
 export function message<S extends z.ZodRawShape>(shape: S) {
-  return z.preprocess((input) => readFields(shape, input), z.object(shape));
+  return z.preprocess(fieldReader(shape), z.object(shape));
 }
 
 /**
@@ -39,8 +46,9 @@ export function oneof<S extends z.ZodRawShape>(
   arms: readonly (keyof S & string)[],
   nullArm?: keyof S & string,
 ) {
+  const readFields = fieldReader(shape);
   const read = (input: unknown): unknown => {
-    const fields = readFields(shape, input);
+    const fields = readFields(input);
     if (!isStruct(fields) || !isStruct(input)) return fields;
     const present = arms.filter((arm) => Object.hasOwn(fields, arm));
     if (nullArm && input[nullArm] === null && present.length === 0) fields[nullArm] = null;

@@ -12,6 +12,6 @@ export function memberOf(message: Struct, name: string): unknown {
   return Object.hasOwn(message, name) ? message[name] : message[snakeCase(name)];
 }
 
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

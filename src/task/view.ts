@@ -1,5 +1,5 @@
 /** What a client is shown of a task (§3.2.4, §3.1.4). */
-import type { Task } from "../protocol/task.ts";
+import type { Task, TaskState } from "../protocol/task.ts";
 
 export interface TaskView {
   /** Most recent messages to show: all when unset, none at 0. */
@@ -16,4 +16,15 @@ export function viewTask(task: Task, { historyLength, artifacts = true }: TaskVi
     ...(artifacts && { artifacts: all }),
     ...(shown.length > 0 && { history: shown }),
   };
+}
+
+/** A task that is on its way to a client. The object makes the JSON and the edge passes it on, which reads it nowhere. */
+export interface TaskText {
+  id: string;
+  state: TaskState;
+  json: string;
+}
+
+export function taskText(task: Task): TaskText {
+  return { id: task.id, state: task.status.state, json: JSON.stringify(task) };
 }

@@ -32,9 +32,9 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => object;
 /** The class, with these queues in the place of its bindings. */
 export function queued<C extends ObjectClass>(Class: C): C {
   return class extends (Class as ObjectClass) {
-    constructor(ctx: DurableObjectState, env: never) {
-      const bindings = { PUSH_QUEUE: queue("push"), PUSH_SLOW_QUEUE: queue("slow") };
-      super(ctx, Object.assign(Object.create(env), bindings) as never);
+    constructor(ctx: DurableObjectState, env: object) {
+      const bindings = { ...env, PUSH_QUEUE: queue("push"), PUSH_SLOW_QUEUE: queue("slow") };
+      super(ctx, bindings as never);
     }
   } as ObjectClass as C;
 }
