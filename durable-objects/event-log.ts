@@ -32,6 +32,7 @@ export class EventLog {
   readonly #rows: LogRows;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #onEntries: (entries: readonly Entry[]) => void;
+  readonly #onStored: (events: readonly TaskEvent[], first: number) => void;
   #record: TaskRecord | undefined;
   /** Events of a task that is not born yet: folded, not stored. */
   #held: TaskEvent[] = [];
@@ -46,10 +47,12 @@ export class EventLog {
     storage: DurableObjectStorage,
     agents: ReadonlyMap<string, Agent>,
     onEntries: (entries: readonly Entry[]) => void,
+    onStored: (events: readonly TaskEvent[], first: number) => void = () => {},
   ) {
     this.#rows = new LogRows(storage);
     this.#agents = agents;
     this.#onEntries = onEntries;
+    this.#onStored = onStored;
     this.#record = this.#rows.wake();
   }
 
@@ -89,7 +92,7 @@ export class EventLog {
     // What was held or shown before goes into the log before, in the same row.
     const born = this.#held;
     const earlier = this.#takeUnstored();
-    const first = this.#rows.write([...earlier, ...entries.map(({ event }) => event)]);
+    const first = this.#write([...earlier, ...entries.map(({ event }) => event)]);
     this.#tellBirth(born, first);
     this.#record = record;
     this.#rows.snapshot(record);
@@ -111,7 +114,7 @@ export class EventLog {
   /** Stores what is held: the task is born. */
   settle(): void {
     const born = this.#held;
-    if (born.length > 0) this.#tellBirth(born, this.#rows.write(this.#takeUnstored()));
+    if (born.length > 0) this.#tellBirth(born, this.#write(this.#takeUnstored()));
   }
 
   /** Forgets a task that is not born; false when it is. */
@@ -155,7 +158,7 @@ export class EventLog {
     const chunks = this.#takeUnstored();
     if (chunks.length === 0) return;
     this.#flushMs = Math.min(this.#flushMs * 2, FLUSH_MS.last);
-    this.#rows.write(chunks);
+    this.#write(chunks);
     if (this.#record) this.#rows.snapshot(this.#record);
   }
 
@@ -166,9 +169,15 @@ export class EventLog {
     this.#rows.clear();
   }
 
-  /** The stored events, oldest first. */
-  stored(): Iterable<StoredEvent> {
-    return this.#rows.stored();
+  /** The stored events behind `after`, oldest first. */
+  stored(after = 0): Iterable<StoredEvent> {
+    return this.#rows.stored(after);
+  }
+
+  #write(events: readonly TaskEvent[]): number {
+    const first = this.#rows.write(events);
+    this.#onStored(events, first);
+    return first;
   }
 
   /** Why the events are more than the task may have, if they are. */

@@ -1,16 +1,15 @@
 /** How a task object takes in a user message: the first one makes the task, later ones go on with it. */
 import type { Agent } from "../src/agent/define-agent.ts";
-import type { SendInput, Sent } from "../src/operations/ports.ts";
+import type { Configured, SendInput, Sent } from "../src/operations/ports.ts";
 import { type Refusal, type Result, refuse } from "../src/protocol/errors.ts";
 import type { Message } from "../src/protocol/message.ts";
-import type { TaskPushNotificationConfig } from "../src/protocol/requests.ts";
 import { begin, proceed } from "../src/task/accept.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { working } from "../src/task/endings.ts";
 import type { AcceptedMessage, Idempotency, TaskEvent } from "../src/task/event.ts";
 import { fieldOf } from "../src/task/idempotency.ts";
 import type { Entry, EventLog } from "./event-log.ts";
-import type { PushCursors } from "./push-cursors.ts";
+import type { PushDelivery } from "./push-delivery.ts";
 import type { Remains } from "./remains.ts";
 
 /** How long an agent that may answer with a message has before its task is born. */
@@ -25,16 +24,16 @@ export class Intake {
   readonly #taskId: string;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #log: EventLog;
-  readonly #push: PushCursors;
+  readonly #push: PushDelivery;
   readonly #remains: Remains;
   /** The webhook that came with the first message; stored when the task is born. */
-  #inline: TaskPushNotificationConfig | undefined;
+  #inline: Configured | undefined;
 
   constructor(
     taskId: string,
     agents: ReadonlyMap<string, Agent>,
     log: EventLog,
-    push: PushCursors,
+    push: PushDelivery,
     remains: Remains,
   ) {
     this.#taskId = taskId;
@@ -107,23 +106,22 @@ export class Intake {
   }
 
   /** When the task is born, what came with its first message is stored beside it. */
-  tell([first]: readonly Entry[]): void {
-    if (first?.event.kind !== "created" || !this.#inline) return;
-    this.configure(this.#inline);
+  tell(entries: readonly Entry[]): void {
+    if (entries[0]?.event.kind !== "created" || !this.#inline) return;
+    this.#push.put(this.#inline, entries.at(-1)?.seq ?? 0);
     this.#inline = undefined;
   }
 
-  /** Stores a webhook of the task. */
-  configure(config: TaskPushNotificationConfig): Result<TaskPushNotificationConfig> {
-    const agent = this.#agents.get(this.#log.record?.agentId ?? "");
-    const named = { ...config, id: config.id ?? crypto.randomUUID(), taskId: this.#taskId };
-    return this.#push.put(named, this.#log.seq, agent?.push?.maxConfigs ?? 0);
+  /** The answer is this message, and there is no task. */
+  replied(message: Message, agentId: string): void {
+    if (this.#inline) this.#push.putMessage(agentId, this.#inline, message);
+    this.#inline = undefined;
   }
 
   #first(input: SendInput, mayReply: boolean): Result<TaskRecord> {
-    const { agentId, owner, pushConfig } = input;
+    const { agentId, owner, push } = input;
     const events = begin({ agentId, owner, taskId: this.#taskId }, accepted(input), now());
-    this.#inline = pushConfig;
+    this.#inline = push;
     if (mayReply && this.#agents.get(agentId)?.replies) {
       this.#log.hold(events, BIRTH_MS);
       return this.#record();
@@ -136,8 +134,8 @@ export class Intake {
     if (record?.owner !== input.owner) return refuse("TASK_NOT_FOUND");
     const events = proceed(record, accepted(input), now());
     if (!events.ok) return events;
-    if (input.pushConfig) {
-      const configured = this.configure(input.pushConfig);
+    if (input.push) {
+      const configured = this.#push.put(input.push, this.#log.seq);
       if (!configured.ok) return configured;
     }
     return this.#append(events.value);

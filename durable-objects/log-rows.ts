@@ -113,9 +113,11 @@ export class LogRows {
     this.#rowsSinceSnapshot = 0;
   }
 
-  /** All stored events, oldest first. */
-  *stored(): Generator<StoredEvent> {
-    for (const row of this.#rows(0)) yield* decode(row);
+  /** The stored events behind `after`, oldest first. */
+  *stored(after = 0): Generator<StoredEvent> {
+    for (const row of this.#rows(this.#rowOf(after) - 1)) {
+      for (const stored of decode(row)) if (stored.seq > after) yield stored;
+    }
   }
 
   #count(rows: number, seq: number, length: number): void {
@@ -141,6 +143,18 @@ export class LogRows {
     this.#length = first.length;
     const { record } = JSON.parse(rows.map(({ body }) => body).join("")) as { record: TaskRecord };
     return record;
+  }
+
+  /** The seq of the row that the event is in. */
+  #rowOf(seq: number): number {
+    if (seq < 1 || !this.#tables.has("event")) return 1;
+    const [row] = this.#storage.sql
+      .exec<{ seq: number }>(
+        "SELECT seq FROM event WHERE seq <= ? AND count > 0 ORDER BY seq DESC LIMIT 1",
+        seq,
+      )
+      .toArray();
+    return row?.seq ?? 1;
   }
 
   /** Rows behind `seq`, put together where a body is in pieces; `last` is the last seq that a row uses. */

@@ -12,6 +12,7 @@ import type { Alarms } from "./alarms.ts";
 import type { EventLog } from "./event-log.ts";
 import type { IndexCursor } from "./index-cursor.ts";
 import type { PushCursors } from "./push-cursors.ts";
+import type { PushDelivery } from "./push-delivery.ts";
 import type { Remains } from "./remains.ts";
 
 const RETRY_MS = 60_000;
@@ -22,6 +23,7 @@ interface Dependencies {
   readonly alarms: Alarms;
   readonly index: IndexCursor;
   readonly push: PushCursors;
+  readonly delivery: PushDelivery;
   readonly remains: Remains;
 }
 
@@ -49,11 +51,11 @@ export class Retention {
 
   /** Deletes the task; the rest of it goes with `finish`. */
   erase({ agentId, owner, named = false, task }: TaskRecord): void {
-    const { log, push, remains, alarms } = this.#deps;
+    const { log, delivery, remains, alarms } = this.#deps;
     const taskId = task.id;
     remains.leave({ kind: "tombstone", agentId, owner, taskId, named, listed: true });
     log.clear();
-    push.clear();
+    delivery.clear();
     alarms.clear();
     alarms.set("retention", Date.now() + RETRY_MS);
   }
@@ -89,6 +91,15 @@ export class Retention {
       return;
     }
     alarms.settle();
+  }
+
+  /** Empties an object that held a message for a webhook, and nothing else. */
+  async sweep(): Promise<void> {
+    const { log, push, remains, alarms } = this.#deps;
+    if (log.record || remains.value || push.count > 0) return;
+    push.clear();
+    await remains.clear();
+    alarms.fired();
   }
 
   #due(record: TaskRecord | undefined): number | undefined {

@@ -6,6 +6,7 @@ import type * as ports from "../src/operations/ports.ts";
 import { type Result, refuse } from "../src/protocol/errors.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/protocol/requests.ts";
 import { isTerminal, type Task } from "../src/protocol/task.ts";
+import type { Report } from "../src/push/job.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
 import { type TaskView, viewTask } from "../src/task/view.ts";
 import { isSettled, taskAnswer } from "./answers.ts";
@@ -74,8 +75,8 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       return this.#with(owner, (record) => this.#parts.streams.subscribe(record, options));
     }
 
-    async putPushConfig(owner: string, config: TaskPushNotificationConfig) {
-      return this.#with(owner, () => this.#parts.intake.configure(config));
+    async putPushConfig(owner: string, push: ports.Configured) {
+      return this.#with(owner, () => this.#parts.delivery.put(push));
     }
 
     async getPushConfig(owner: string, id: string): Reply<TaskPushNotificationConfig> {
@@ -87,7 +88,27 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     async deletePushConfig(owner: string, id: string): Reply<undefined> {
-      return this.#with(owner, () => this.#parts.push.delete(id));
+      return this.#with(owner, () => this.#parts.delivery.delete(id));
+    }
+
+    async lease(config: string) {
+      return this.#parts.delivery.lease(config);
+    }
+
+    async holds(config: string, lease: string): Promise<boolean> {
+      return this.#parts.delivery.holds(config, lease);
+    }
+
+    async settle(config: string, lease: string, report: Report): Promise<void> {
+      await this.#parts.settle(config, lease, report);
+    }
+
+    async deliveries() {
+      return this.#parts.log.record && this.#parts.delivery.states();
+    }
+
+    async restartDelivery(config: string, from?: number): Reply<undefined> {
+      return this.#parts.delivery.restart(config, from);
     }
 
     async authorize(name: string, value: unknown): Reply<undefined> {
@@ -109,13 +130,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     }
 
     override async alarm(): Promise<void> {
-      this.#parts.alarms.fired();
-      const now = Date.now();
-      if (await this.#parts.retention.alarm(now)) return;
-      this.#parts.runner.alarm(now);
-      const { record } = this.#parts.log;
-      if (record) this.#parts.index.resume(record);
-      this.#parts.retention.plan();
+      await this.#parts.alarm(Date.now());
     }
 
     /** Does something with the task, when it is the owner's; one that never was and another's look alike. */

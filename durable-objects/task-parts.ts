@@ -2,6 +2,7 @@
 import type { Agent } from "../src/agent/define-agent.ts";
 import { type Bindings, taskIndex } from "../src/env.ts";
 import type { Message } from "../src/protocol/message.ts";
+import type { Report } from "../src/push/job.ts";
 import { Alarms } from "./alarms.ts";
 import { Answers } from "./answers.ts";
 import { type Entry, EventLog } from "./event-log.ts";
@@ -9,6 +10,7 @@ import { IndexCursor } from "./index-cursor.ts";
 import { Intake } from "./intake.ts";
 import { taskLookup } from "./lookup.ts";
 import { PushCursors } from "./push-cursors.ts";
+import { PushDelivery } from "./push-delivery.ts";
 import { Remains } from "./remains.ts";
 import { Retention } from "./retention.ts";
 import { Runner } from "./runner.ts";
@@ -22,6 +24,7 @@ export class TaskParts {
   readonly index: IndexCursor;
   readonly log: EventLog;
   readonly push: PushCursors;
+  readonly delivery: PushDelivery;
   readonly intake: Intake;
   readonly streams: Streams;
   readonly runner: Runner;
@@ -31,8 +34,15 @@ export class TaskParts {
     const { storage } = ctx;
     const alarms = new Alarms(storage);
     const index = new IndexCursor((owner) => taskIndex(env, owner), alarms, agents);
-    const log = new EventLog(storage, agents, (entries) => this.#tell(entries));
+    const log = new EventLog(
+      storage,
+      agents,
+      (entries) => this.#tell(entries),
+      (events, first) => this.delivery.tell(events, first),
+    );
     const push = new PushCursors(storage.sql);
+    const taskId = ctx.id.toString();
+    const delivery = new PushDelivery({ taskId, agents, env, log, alarms, cursors: push });
     const remains = new Remains(storage);
     const lookup = taskLookup(env, agents);
     const reply = (message: Message) => this.#reply(message);
@@ -42,10 +52,28 @@ export class TaskParts {
     this.index = index;
     this.log = log;
     this.push = push;
-    this.intake = new Intake(ctx.id.toString(), agents, log, push, remains);
+    this.delivery = delivery;
+    this.intake = new Intake(taskId, agents, log, delivery, remains);
     this.streams = new Streams(agents, log, this.subscribers);
     this.runner = new Runner({ agents, env, log, alarms, lookup, reply });
-    this.retention = new Retention({ agents, log, alarms, index, push, remains });
+    this.retention = new Retention({ agents, log, alarms, index, push, delivery, remains });
+  }
+
+  /** Does what is due. */
+  async alarm(now: number): Promise<void> {
+    this.alarms.fired();
+    this.delivery.alarm();
+    if (await this.retention.alarm(now)) return;
+    this.runner.alarm(now);
+    const { record } = this.log;
+    if (record) this.index.resume(record);
+    this.retention.plan();
+  }
+
+  /** Goes on after a lease of a webhook. */
+  async settle(config: string, lease: string, report: Report): Promise<void> {
+    this.delivery.settle(config, lease, report);
+    await this.retention.sweep();
   }
 
   /** Wakes the readers of the log. */
@@ -60,9 +88,10 @@ export class TaskParts {
   }
 
   #reply(message: Message): boolean {
-    const idempotency = this.log.record?.input?.idempotency;
+    const { agentId = "", input } = this.log.record ?? {};
     if (!this.log.discard()) return false;
-    if (idempotency) this.retention.keepReply(message, idempotency);
+    if (input?.idempotency) this.retention.keepReply(message, input.idempotency);
+    this.intake.replied(message, agentId);
     this.subscribers.sendMessage(message);
     this.answers.give({ message });
     return true;

@@ -1,11 +1,15 @@
 /** The bindings a Worker needs, and what reaches the objects through them. */
 import type { IndexPort, RateLimiter, TaskDirectory, TaskPort } from "./operations/ports.ts";
+import type { Job } from "./push/job.ts";
 
 export interface Bindings {
   TASK_OBJECT: DurableObjectNamespace;
   TASK_INDEX: DurableObjectNamespace;
   /** Where clients reach the Worker, such as `https://agents.example.com`; the URL of the request when unset. */
   PUBLIC_URL?: string;
+  /** Jobs for webhooks, and those for webhooks whose last attempt timed out; needed by agents with `push`. */
+  PUSH_QUEUE?: Queue<Job>;
+  PUSH_SLOW_QUEUE?: Queue<Job>;
   /** Version of the deployment; dates the agent card. */
   CF_VERSION_METADATA?: { timestamp: string };
 }
@@ -39,6 +43,51 @@ export function checkBindings(env: unknown): Bindings {
   }
   checked.add(bindings);
   return bindings;
+}
+
+/**
+ * Refuses to serve an agent whose webhooks could not be called, or which would call loopback hosts for everybody; with
+ * what to change. `urlOf` gives where clients reach the Worker.
+ */
+export function checkPush(
+  bindings: Bindings,
+  { id, push }: { id: string; push: { loopback: boolean } | undefined },
+  urlOf: () => string,
+): void {
+  if (!push) return;
+  // Parsing a URL costs; a Worker in production has no such switch.
+  const url = push.loopback ? urlOf() : "";
+  if (url.startsWith("https:")) {
+    throw new Error(
+      `Agent "${id}" has push.loopback, which is for development, and is reached at ${url}. Take it out of its definition.`,
+    );
+  }
+  for (const slow of [false, true]) pushQueue(bindings, slow);
+}
+
+/** The queue of jobs for webhooks; throws with what to add to the configuration when there is none. */
+export function pushQueue(bindings: Bindings, slow: boolean): Queue<Job> {
+  const queue = slow ? bindings.PUSH_SLOW_QUEUE : bindings.PUSH_QUEUE;
+  if (queue) return queue;
+  throw new Error(`Missing queue bindings for push notifications. Add to wrangler.toml:
+${queueConfiguration("PUSH_QUEUE", "push")}${queueConfiguration("PUSH_SLOW_QUEUE", "push-slow")}
+[[queues.consumers]]
+queue = "push-dead"
+and create the queues: npx wrangler queues create push (and push-slow, push-dead)`);
+}
+
+function queueConfiguration(binding: string, queue: string): string {
+  return `
+[[queues.producers]]
+binding = "${binding}"
+queue = "${queue}"
+
+[[queues.consumers]]
+queue = "${queue}"
+max_batch_size = 5
+max_batch_timeout = 0
+dead_letter_queue = "push-dead"
+`;
 }
 
 /** The task objects. A stub that threw stays broken, so each use gets a new one. */

@@ -30,12 +30,21 @@ export { type OAuth2Flow, type OAuth2Options, oauth2 } from "./edge/auth/oauth2.
 export { type OidcOptions, oidc } from "./edge/auth/oidc.ts";
 export { open } from "./edge/auth/open.ts";
 export type { Bindings } from "./env.ts";
-export { deleteTask, deleteTasksOf, type OwnerName, resumeTask } from "./operator.ts";
+export {
+  deleteTask,
+  deleteTasksOf,
+  type OwnerName,
+  pushDeliveries,
+  replayPush,
+  restartPush,
+  resumeTask,
+} from "./operator.ts";
 export type { Caller } from "./protocol/caller.ts";
 export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from "./protocol/card.ts";
 export { A2AError, type Reason } from "./protocol/errors.ts";
 export type { Message, Part } from "./protocol/message.ts";
 export type { Artifact, StreamResponse, Task, TaskState, TaskStatus } from "./protocol/task.ts";
+export type { DeliveryState } from "./push/job.ts";
 export type { SignatureAlgorithm } from "./signature/algorithm.ts";
 export { type CardKey, type CardSigning, signWith } from "./signature/sign.ts";
 export { worker } from "./worker.ts";

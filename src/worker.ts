@@ -2,10 +2,19 @@
 import type { Agent } from "./agent/define-agent.ts";
 import { byId } from "./agent/define-agent.ts";
 import { type PortsOf, workerApp } from "./edge/app.ts";
-import { type Bindings, checkBindings, rateLimiter, taskDirectory, taskIndex } from "./env.ts";
+import {
+  type Bindings,
+  checkBindings,
+  checkPush,
+  rateLimiter,
+  taskDirectory,
+  taskIndex,
+} from "./env.ts";
+import { consume } from "./push/consumer.ts";
 
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
+  checkPush(bindings, agent, () => publicUrl(bindings, request));
   return {
     agent,
     env,
@@ -38,12 +47,18 @@ function publicUrl({ PUBLIC_URL }: Bindings, request: Request): string {
  */
 export function worker(...agents: [Agent, ...Agent[]]): {
   fetch(request: Request, env: unknown, context: ExecutionContext): Promise<Response>;
+  queue(batch: MessageBatch<unknown>, env: unknown, context: ExecutionContext): Promise<void>;
 } {
-  byId(agents);
+  const known = byId(agents);
   const app = workerApp(agents, portsOf);
   return {
     async fetch(request, env, context) {
       return app.fetch(withoutPublicPath(request, env as Partial<Bindings>), env as object, context);
+    },
+    async queue(batch, env, context) {
+      const tasks = taskDirectory(checkBindings(env));
+      const rules = (agentId: string) => known.get(agentId)?.push;
+      await consume(batch, { tasks, rules, sign: async () => undefined }, context);
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../protocol/requests.ts";
 import type { Task, TaskState } from "../protocol/task.ts";
+import type { DeliveryPort, DeliveryState } from "../push/job.ts";
 import type { Idempotency } from "../task/event.ts";
 import type { TaskView } from "../task/view.ts";
 
@@ -18,8 +19,16 @@ export interface SendInput {
   message: Message;
   metadata?: Struct | undefined;
   acceptedOutputModes?: string[] | undefined;
-  pushConfig?: TaskPushNotificationConfig | undefined;
+  push?: Configured | undefined;
   idempotency?: Idempotency | undefined;
+}
+
+/** A webhook as it was asked for. */
+export interface Configured {
+  config: TaskPushNotificationConfig;
+  /** The agent's public URL, which signs for what is sent. */
+  issuer: string;
+  traceId?: string | undefined;
 }
 
 /** What tells a message that was sent before. */
@@ -59,7 +68,7 @@ export interface ConfigPage {
  * One task. Every method takes the owner who asks: a task of another owner, and one that was never made, are
  * refused alike with TASK_NOT_FOUND.
  */
-export interface TaskPort {
+export interface TaskPort extends DeliveryPort {
   send(input: SendInput, options: SendOptions): Promise<Result<SendMessageResponse>>;
   /** Waits for the answer to a message that the task took in before. */
   resume(owner: string, sent: Sent, options: TaskView): Promise<Result<SendMessageResponse>>;
@@ -67,13 +76,14 @@ export interface TaskPort {
   get(owner: string, view: TaskView): Promise<Result<Task>>;
   cancel(owner: string): Promise<Result<Task>>;
   subscribe(owner: string, options: SubscribeOptions): Promise<Result<OpenStream>>;
-  putPushConfig(
-    owner: string,
-    config: TaskPushNotificationConfig,
-  ): Promise<Result<TaskPushNotificationConfig>>;
+  putPushConfig(owner: string, push: Configured): Promise<Result<TaskPushNotificationConfig>>;
   getPushConfig(owner: string, id: string): Promise<Result<TaskPushNotificationConfig>>;
   listPushConfigs(owner: string, limit: number, after: string): Promise<Result<ConfigPage>>;
   deletePushConfig(owner: string, id: string): Promise<Result<undefined>>;
+  /** How the deliveries to the webhooks go; undefined when there is no task. For the operator. */
+  deliveries(): Promise<DeliveryState[] | undefined>;
+  /** Sends again what a webhook has not taken, or everything from the event `from` on. For the operator. */
+  restartDelivery(config: string, from?: number): Promise<Result<undefined>>;
   /** Gives the authorization that a turn waits for; for the operator, whoever the owner is. */
   authorize(name: string, value: unknown): Promise<Result<undefined>>;
   /** Deletes everything of the task; false when there is none. For the operator. */

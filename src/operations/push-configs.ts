@@ -10,9 +10,10 @@ import {
   MAX_PAGE_SIZE,
   type TaskPushNotificationConfig,
 } from "../protocol/requests.ts";
-import { refuseTarget } from "../push/target.ts";
+import { refuseHeaders } from "../push/headers.ts";
+import { refuseWebhook } from "../push/resolve.ts";
 import { findTask } from "./find-task.ts";
-import type { Ports } from "./ports.ts";
+import type { Configured, Ports } from "./ports.ts";
 
 /** What a client reads in place of a secret. */
 const MASK = "********";
@@ -24,9 +25,9 @@ export async function createTaskPushNotificationConfig(
   ports: Ports,
 ): Promise<TaskPushNotificationConfig> {
   const { tenant: _, ...config } = request;
-  checkTarget(config, ports, "");
+  await checkTarget(config, ports, "");
   const { task, owner } = findTask(caller, request.taskId, ports);
-  return masked(unwrap(await task.putPushConfig(owner, config)));
+  return masked(unwrap(await task.putPushConfig(owner, configured(caller, config, ports))));
 }
 
 /** §3.1.8. An id that is not there is TASK_NOT_FOUND, as the specification has it. */
@@ -67,20 +68,26 @@ export async function deleteTaskPushNotificationConfig(
 }
 
 /** Refuses a webhook that may not be called, or whose headers could not be sent. `path` leads to its fields. */
-export function checkTarget(config: TaskPushNotificationConfig, { agent }: Ports, path: string): void {
+export async function checkTarget(
+  config: TaskPushNotificationConfig,
+  { agent }: Ports,
+  path: string,
+): Promise<void> {
   if (!agent.push) throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED");
-  const refused = refuseTarget(config.url, agent.push);
-  if (refused) throw A2AError.field(`${path}url`, refused);
-  const headers = {
-    token: config.token,
-    "authentication.scheme": config.authentication?.scheme,
-    "authentication.credentials": config.authentication?.credentials,
-  };
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !/^[\x20-\x7e]*$/.test(value)) {
-      throw A2AError.field(`${path}${name}`, "must be printable ASCII");
-    }
-  }
+  const header = refuseHeaders(config);
+  if (header) throw A2AError.field(path + header.field, header.why);
+  // Last, because it may ask the network.
+  const why = await refuseWebhook(config.url, agent.push);
+  if (why !== undefined) throw A2AError.field(`${path}url`, why);
+}
+
+/** The webhook with what its deliveries will say of the agent and of the trace. */
+export function configured(
+  { traceId }: Caller,
+  config: TaskPushNotificationConfig,
+  { url }: Ports,
+): Configured {
+  return { config, issuer: url, ...(traceId !== undefined && { traceId }) };
 }
 
 function masked(config: TaskPushNotificationConfig): TaskPushNotificationConfig {

@@ -7,7 +7,7 @@ import { idempotencyOf } from "./idempotency.ts";
 import { checkMessageLimits } from "./message-limits.ts";
 import { admit } from "./owner-limits.ts";
 import type { Ports, SendInput, TaskPort } from "./ports.ts";
-import { checkTarget } from "./push-configs.ts";
+import { checkTarget, configured } from "./push-configs.ts";
 import { followTask, isLost, reattach, type TaskStream } from "./reattach.ts";
 
 /** §3.1.1: a message to a new task or to the one it names; answered with the task, or with a message. */
@@ -62,7 +62,7 @@ async function prepare(
     });
   });
   const pushConfig = configuration?.taskPushNotificationConfig;
-  if (pushConfig) checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
+  if (pushConfig) await checkTarget(pushConfig, ports, "configuration.taskPushNotificationConfig.");
 
   const idempotency = await idempotencyOf(caller, request, agent);
   const self = ownerOf(agent.id, caller);
@@ -81,7 +81,7 @@ async function prepare(
       message,
       metadata,
       acceptedOutputModes,
-      pushConfig,
+      push: pushConfig && configured(caller, pushConfig, ports),
       idempotency,
     },
   };

@@ -1,13 +1,16 @@
 /**
  * May we call this URL? Webhooks go to allowlisted hosts only (§13.2), checked when a config is stored and
  * again whenever it is used. The URL parser turns every notation of an IPv4 address (decimal, octal, hex,
- * short) into the dotted one, so one test finds them all.
+ * short) into the dotted one, so one test finds them all. What it would decode, strip or resolve on the way is
+ * refused, so that the text that was read is what is called.
  */
 import { A2AError } from "../protocol/errors.ts";
 
+const MAX_LENGTH = 2_048;
+
 interface AllowEntry {
   readonly host: string;
-  /** `*.host`: any name below the host. */
+  /** `*.host`: any name below the host, however deep. */
   readonly below: boolean;
   readonly port: string;
   readonly path: string;
@@ -21,55 +24,79 @@ export interface TargetRules {
 
 /** An entry of the allowlist: `example.com`, `*.example.com`, `example.com:8443/hooks`. */
 export function parseAllowEntry(entry: string): AllowEntry {
-  const match = /^(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::(\d{1,5}))?(\/\S*)?$/i.exec(entry);
-  if (!match?.[2]) {
-    throw A2AError.field("push.allow", `"${entry}" is not a host such as example.com or *.example.com`);
-  }
-  return {
-    host: match[2].toLowerCase(),
-    below: match[1] !== undefined,
-    port: match[3] ?? "443",
-    path: match[4] ?? "/",
-  };
+  const refused = (why: string) => A2AError.field("push.allow", `"${entry}" ${why}`);
+  const match = /^(\*\.)?([\w.-]+)(?::(\d+))?(\/.*)?$/.exec(entry);
+  if (!match?.[2]) throw refused("is not a host such as example.com or *.example.com");
+  const [, below, name, port = "443", path = "/"] = match;
+  const host = name.toLowerCase();
+  const url = URL.parse(`https://${host}${path}`);
+  if (url?.host !== host || refuseHost(host)) throw refused("does not name a public host");
+  if (!/^[1-9]/.test(port) || Number(port) > 65_535) throw refused("has no port from 1 to 65535");
+  if (url.pathname !== path || climbs(path)) throw refused("has no path as it stands in a URL");
+  return { host, below: below !== undefined, port, path };
 }
 
 /** Why the URL may not be called, or undefined when it may. */
 export function refuseTarget(text: string, rules: TargetRules): string | undefined {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return "must be an absolute URL";
+  if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
+  if (!/^[\x21-\x7e]*$/.test(text) || text.includes("\\")) {
+    return "must be printable ASCII without spaces and backslashes";
   }
+  const url = URL.parse(text);
+  if (!url) return "must be an absolute URL";
   if (url.username !== "" || url.password !== "") return "must not carry credentials";
-  const host = url.hostname;
-  if (rules.loopback && isLoopback(host) && /^https?:$/.test(url.protocol)) return undefined;
-  if (url.protocol !== "https:") return "must be https";
-  if (isAddress(host)) return "must name a host, not an address";
-  if (isLocalName(host)) return "must name a public host";
-  const port = url.port === "" ? "443" : url.port;
-  const allowed = rules.allow
-    .map(parseAllowEntry)
-    .some((entry) => matches(entry, host, port, url.pathname));
+  const loopback = rules.loopback && isLoopback(url.hostname);
+  if (url.protocol !== "https:" && !(loopback && url.protocol === "http:")) return "must be https";
+  const refused = loopback ? undefined : refuseHost(url.hostname);
+  if (refused) return refused;
+  if (text.includes("#")) return "must not have a fragment";
+  if (!isPlain(text, url)) return "must have its host, port and path as they are called";
+  if (climbs(url.pathname)) return "must not have dot segments or control characters in its path";
+  if (loopback) return undefined;
+  const allowed = rules.allow.map(parseAllowEntry).some((entry) => matches(entry, url));
   return allowed ? undefined : "is not on the list of hosts this agent may call";
 }
 
-function matches(entry: AllowEntry, host: string, port: string, path: string): boolean {
-  const named = entry.below ? host.endsWith(`.${entry.host}`) : host === entry.host;
-  const prefix = entry.path.endsWith("/") ? entry.path : `${entry.path}/`;
-  return named && port === entry.port && (path === entry.path || path.startsWith(prefix));
-}
-
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-function isAddress(host: string): boolean {
-  return host.startsWith("[") || /^\d{1,3}(\.\d{1,3}){3}\.?$/.test(host);
+function refuseHost(host: string): string | undefined {
+  const isAddress = host.startsWith("[") || /^\d{1,3}(\.\d{1,3}){3}$/.test(host);
+  if (isAddress) return "must name a host, not an address";
+  const isName = /^[\w-]+(\.[\w-]+)+$/.test(host);
+  const isLocal = /\.(localhost|localdomain|internal|local)$/.test(host);
+  return isName && !isLocal ? undefined : "must name a public host";
 }
 
-function isLocalName(host: string): boolean {
-  const labels = host.replace(/\.$/, "").split(".");
-  const last = labels.at(-1) ?? "";
-  return host.endsWith(".") || labels.length < 2 || ["localhost", "internal", "local"].includes(last);
+function matches(entry: AllowEntry, { hostname, port, pathname }: URL): boolean {
+  const named = entry.below ? hostname.endsWith(`.${entry.host}`) : hostname === entry.host;
+  const prefix = entry.path.endsWith("/") ? entry.path : `${entry.path}/`;
+  const inside = pathname === entry.path || pathname.startsWith(prefix);
+  return named && (port || "443") === entry.port && inside;
+}
+
+/** Whether the parser took host, port and path from the text as they stand there. */
+function isPlain(text: string, url: URL): boolean {
+  const [, authority = "", path] = /^https?:\/\/([^/?]*)([^?]*)/i.exec(text) ?? [];
+  const host = authority.toLowerCase();
+  const defaultPort = url.protocol === "https:" ? ":443" : ":80";
+  const called = host === url.host || host === `${url.host}${defaultPort}`;
+  return called && (path || "/") === url.pathname;
+}
+
+/**
+ * Whether a server that decodes the path, once or more often, may find a way out of it: `%2e%2e%2f`, `%252e`,
+ * `..;` (a path parameter), a backslash.
+ */
+function climbs(path: string): boolean {
+  let decoded = path;
+  let before: string;
+  do {
+    before = decoded;
+    decoded = before.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  } while (decoded !== before);
+  return /[^ -\uffff]|[\x7f\\]|(^|\/)\.\.?(;|\/|$)/.test(decoded);
 }

@@ -26,10 +26,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   push: ["task", "protocol"],
   signature: ["protocol"],
   agent: ["task", "signature", "protocol", "src/push/target.ts"],
-  operations: ["agent", "task", "protocol", "src/push/target.ts"],
+  operations: [
+    "agent",
+    "task",
+    "protocol",
+    "src/push/resolve.ts",
+    "src/push/headers.ts",
+    "src/push/job.ts",
+  ],
   bindings: ["operations", "agent", "task", "protocol"],
   edge: ["bindings", "operations", "agent", "protocol"],
-  env: ["src/operations/ports.ts", "protocol"],
+  env: ["src/operations/ports.ts", "src/push/job.ts", "protocol"],
   "durable-objects": ["agent", "task", "push", "protocol", "env", "src/operations/ports.ts"],
   worker: [
     "edge",
@@ -42,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "env",
     "durable-objects",
   ],
-  operator: ["env", "protocol"],
+  operator: ["env", "protocol", "src/operations/ports.ts", "src/push/job.ts"],
   index: [
     "worker",
     "operator",

@@ -26,7 +26,7 @@ async function expectHook(binding: Binding, id: string): Promise<void> {
   const { value } = await operate(binding, "ListTaskPushNotificationConfigs", { taskId: id }, EVOLVING);
   expect(value).toMatchObject({ configs: [{ id: HOOK.id, taskId: id, url: HOOK.url }] });
   const [row] = (await tablesOf(id)).push ?? [];
-  expect(JSON.parse(String(row?.body))).toMatchObject(HOOK);
+  expect(JSON.parse(String(row?.config))).toMatchObject(HOOK);
 }
 
 describe.each(BINDINGS)("a deploy of other code (%s)", (binding) => {

@@ -457,7 +457,7 @@ describe.each(BINDINGS)("a Message as the answer to a message with a key (%s)", 
     }
   });
 
-  test("is no task: its object has the answer alone, which no id brings to light", async () => {
+  test("is no task: its object has the answer alone, also for a webhook, which no id brings to light", async () => {
     const as = key();
     const before = new Set((await listDurableObjectIds(env.TASK_OBJECT)).map((id) => id.toString()));
     const asked = {
@@ -467,13 +467,13 @@ describe.each(BINDINGS)("a Message as the answer to a message with a key (%s)", 
     const first = await said(asked, as);
     const ids = (await listDurableObjectIds(env.TASK_OBJECT)).map((id) => id.toString());
     const [id = ""] = ids.filter((each) => !before.has(each));
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains", "push"]);
     expectRefused(await operate(binding, "GetTask", { id }, SCRIPT), "TASK_NOT_FOUND");
     const more = { message: { ...asked.message, taskId: id }, configuration: asked.configuration };
     expectRefused(await operate(binding, "SendMessage", more, as), "TASK_NOT_FOUND");
     expectRefused(await operate(binding, "SendMessage", more, key()), "TASK_NOT_FOUND");
     expect(await said(asked, as)).toEqual(first);
-    expect(Object.keys(await tablesOf(id))).toEqual(["remains"]);
+    expect(Object.keys(await tablesOf(id))).toEqual(["remains", "push"]);
   });
 
   test("that comes too late for one is a task for all", async () => {

@@ -23,6 +23,7 @@ import {
 } from "./agents.ts";
 import { brief, durable, impatient, long, merging } from "./durable-agents.ts";
 import { metered } from "./meter.ts";
+import { queued } from "./queues.ts";
 
 const agents = [
   plain,
@@ -53,6 +54,6 @@ const agents = [
 export { ExecutionCounter } from "../lab/counter.ts";
 
 const objects = durableObjects(script, ...agents);
-export const TaskObject = metered("TaskObject", objects.TaskObject);
+export const TaskObject = metered("TaskObject", queued(objects.TaskObject));
 export const TaskIndex = metered("TaskIndex", objects.TaskIndex);
 export default worker(script, ...agents);
