@@ -172,13 +172,12 @@ describe.concurrent("a webhook", () => {
   });
 
   test("that is slow at first gets what is made meanwhile after that, and holds up no other task [W-10]", async () => {
-    const path = somewhere(inTurn({ status: 200, delayMs: 2_000 }));
+    const path = somewhere(inTurn({ status: 200, delayMs: 4_000 }));
     const script: Step[] = [{ do: "working" }, { do: "sleep", ms: 300 }, ...said(3)];
     const { task } = await send(lab.url, script, { url: receiver.url(path) });
     await receiver.receives(path, ({ length }) => length > 0);
-    const start = performance.now();
     const fast = await deliver(said(3));
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(receiver.received(path).map(({ answered }) => answered)).toEqual([undefined]);
     await expectWhole(fast.received, lab.url, fast.task.id);
     await receiver.receives(path, isOver);
     await expectWhole(receiver.received(path), lab.url, task.id);
@@ -433,6 +432,7 @@ test.concurrent("of twenty webhooks three hang, and the other seventeen have eve
   const script: Step[] = [
     ...said(2),
     { do: "sleep", ms: 1_500 },
+    { do: "working", text: "all are there" },
     { do: "chunks", artifactId: "essay", count: 50, everyMs: 10, text: "word " },
     ...said(12).slice(2),
   ];
@@ -454,9 +454,7 @@ test.concurrent("of twenty webhooks three hang, and the other seventeen have eve
     expect(received.map(({ attempt }) => attempt)).toEqual(received.map(() => 1));
     await expectWhole(received, other.url, ids[n < 10 ? 0 : 1] ?? "", (received[0]?.seq ?? 0) - 1);
     const told = received.map(({ body }) => body.statusUpdate?.status.message?.parts[0]?.text);
-    expect(told.filter(Boolean)).toEqual(
-      expect.arrayContaining(Array.from({ length: 10 }, (_, i) => `word ${i + 2}`)),
-    );
+    expect(told).toContain("all are there");
   }
   // The three were given up after ten seconds, and are tried again.
   for (const path of paths.filter((_, n) => hung(n))) {
