@@ -5,7 +5,6 @@
  */
 import { loggedTaskId } from "../src/agent/audit.ts";
 import type { Agent } from "../src/agent/define-agent.ts";
-import type { CheckedPush } from "../src/agent/push-options.ts";
 import { type Bindings, pushQueue } from "../src/env.ts";
 import type { Configured } from "../src/operations/ports.ts";
 import { type Result, refuse } from "../src/protocol/errors.ts";
@@ -14,21 +13,16 @@ import type { TaskPushNotificationConfig } from "../src/protocol/requests.ts";
 import { isInterrupted, isTerminal } from "../src/protocol/task.ts";
 import { dueAt, leased, type PushCursor, restarted, settled } from "../src/push/cursor.ts";
 import type { DeliveryState, Lease, Report } from "../src/push/job.ts";
-import { isSent, type Range, readRange } from "../src/push/notifications.ts";
 import type { TaskEvent } from "../src/task/event.ts";
-import { rewind } from "../src/task/rewind.ts";
-import { viewTask } from "../src/task/view.ts";
 import type { Alarms } from "./alarms.ts";
 import type { EventLog } from "./event-log.ts";
 import type { NamedConfig, PushCursors } from "./push-cursors.ts";
+import { PushSource } from "./push-source.ts";
 
 /** What happens within this time is one job. */
 const GATHER_MS = 10;
 /** A job that nobody came for by then was lost. */
 const STANDBY_MS = 30_000;
-/** Longest task in JSON that is sent whole, in UTF-16 code units; of a longer one history and artifacts are left out. */
-const MAX_TASK_LENGTH = 4 * 1024 * 1024;
-
 interface Dependencies {
   readonly taskId: string;
   readonly agents: ReadonlyMap<string, Agent>;
@@ -40,24 +34,19 @@ interface Dependencies {
 
 export class PushDelivery {
   readonly #deps: Dependencies;
-  /** Seq of the last event that webhooks are sent; undefined while that was not looked up. */
-  #newest: number | undefined;
+  readonly #source: PushSource;
   /** When a job was sent for a webhook (ms), until somebody came for it. */
   readonly #jobs = new Map<string, number>();
   #gathering: ReturnType<typeof setTimeout> | undefined;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
+    this.#source = new PushSource(deps.agents, deps.log, deps.cursors);
   }
 
   /** Events were stored; `first` is the seq of the first. */
   tell(events: readonly TaskEvent[], first: number): void {
-    if (this.#deps.cursors.count === 0) return;
-    const push = this.#push();
-    const last = push ? events.findLastIndex((event) => isSent(event, push.events)) : -1;
-    if (last === -1) return;
-    this.#newest = first + last;
-    this.#drive();
+    if (this.#deps.cursors.count > 0 && this.#source.tell(events, first)) this.#drive();
   }
 
   /**
@@ -82,7 +71,7 @@ export class PushDelivery {
           ...(first && { task: true }),
           failures: 0,
         };
-    const stored = cursors.put(named, cursor, this.#push(agentId)?.maxConfigs ?? 0);
+    const stored = cursors.put(named, cursor, this.#source.push(agentId)?.maxConfigs ?? 0);
     this.#jobs.delete(named.id);
     if (stored.ok) this.#drive();
     return stored;
@@ -104,9 +93,11 @@ export class PushDelivery {
     return deleted;
   }
 
-  /** What is due is due again: jobs are sent, and the alarm is set for what comes next. */
-  alarm(): void {
+  /** Sends jobs for what is due, and sets the alarm for what comes next. True when it went off for a webhook. */
+  alarm(): boolean {
+    const due = this.#due().length > 0;
     this.#drive();
+    return due;
   }
 
   /** The next events of a webhook, for the one who comes for them first. */
@@ -115,8 +106,8 @@ export class PushDelivery {
     const { config, cursor } = cursors.get(id) ?? {};
     const now = Date.now();
     this.#jobs.delete(id);
-    const push = cursor && this.#push(cursor.agentId);
-    if (!config || !push || dueAt(cursor) > now) {
+    const push = cursor && this.#source.push(cursor.agentId);
+    if (!config || !push || this.#dueAt(cursor) > now) {
       this.#plan();
       return undefined;
     }
@@ -124,11 +115,11 @@ export class PushDelivery {
     if (cursor.lease && now >= (cursor.since ?? now) + maxAge) {
       const error = "no attempt came to an end";
       cursors.move(id, { ...cursor, lease: undefined, stopped: true, last: { at: now, error } });
-      this.#warn(id, `stopped: ${error}`);
+      this.#warn(config, `stopped: ${error}`);
     }
-    const range = cursors.get(id)?.cursor.stopped ? undefined : this.#read(cursor);
+    const range = cursors.get(id)?.cursor.stopped ? undefined : this.#source.read(cursor);
     if (!range) {
-      this.#plan();
+      this.#skip(id);
       return undefined;
     }
     const taken = leased(cursor, range.to, crypto.randomUUID(), now);
@@ -159,12 +150,12 @@ export class PushDelivery {
   /** What came of a lease. Of one that does not hold any more, nothing. */
   settle(id: string, lease: string, report: Report): void {
     const { cursors } = this.#deps;
-    const cursor = cursors.get(id)?.cursor;
-    if (!cursor || cursor.lease?.id !== lease) return;
-    const maxAge = this.#push(cursor.agentId)?.maxAge ?? 0;
+    const { config, cursor } = cursors.get(id) ?? {};
+    if (!config || cursor?.lease?.id !== lease) return;
+    const maxAge = this.#source.push(cursor.agentId)?.maxAge ?? 0;
     const after = settled(cursor, report, Date.now(), maxAge);
-    if (after?.stopped) this.#warn(id, `stopped: ${report.failure?.error}`);
-    if (!after) this.#warn(id, "removed: the receiver is gone (410)");
+    if (after?.stopped) this.#warn(config, `stopped: ${report.failure?.error}`);
+    if (!after) this.#warn(config, "removed: the receiver is gone (410)");
     const done = after === undefined || (cursor.message && (after.stopped || after.to === undefined));
     if (done) cursors.delete(id);
     else cursors.move(id, after);
@@ -179,7 +170,7 @@ export class PushDelivery {
         id: config.id,
         url: config.url,
         state: stopped ? "stopped" : failures > 0 ? "retrying" : "active",
-        waiting: this.#waiting(cursor),
+        waiting: this.#source.waiting(cursor),
         seq,
         failures,
         ...(last?.status !== undefined && { lastStatus: last.status }),
@@ -201,7 +192,7 @@ export class PushDelivery {
     }
     cursors.move(id, restarted(cursor, from));
     this.#jobs.delete(id);
-    this.#newest = undefined;
+    this.#source.forget();
     this.#drive();
     return { ok: true, value: undefined };
   }
@@ -212,57 +203,23 @@ export class PushDelivery {
     this.#jobs.clear();
     if (this.#gathering) clearTimeout(this.#gathering);
     this.#gathering = undefined;
-    this.#newest = undefined;
+    this.#source.forget();
   }
 
-  #push(agentId = this.#deps.log.record?.agentId ?? ""): CheckedPush | undefined {
-    return this.#deps.agents.get(agentId)?.push;
+  /** Nothing of the range is to be sent any more: the agent sends less than it did. */
+  #skip(id: string): void {
+    const { cursors } = this.#deps;
+    const cursor = cursors.get(id)?.cursor;
+    if (cursor?.to !== undefined && !cursor.stopped) {
+      cursors.move(id, { ...cursor, seq: cursor.to, to: undefined, lease: undefined });
+    }
+    this.#source.forget();
+    this.#drive();
   }
 
-  #hasMore(cursor: PushCursor): boolean {
-    if (cursor.task || cursor.message || cursor.to !== undefined) return true;
-    this.#newest ??= this.#lookUp();
-    return this.#newest > cursor.seq;
-  }
-
-  /** The last event that webhooks are sent; 0 when no one is behind it. */
-  #lookUp(): number {
-    const { cursors, log } = this.#deps;
-    const which = this.#push()?.events ?? "all";
-    const from = Math.min(...[...cursors.all].map(({ cursor }) => cursor.seq));
-    let newest = 0;
-    for (const { seq, event } of log.stored(from)) if (isSent(event, which)) newest = seq;
-    return newest;
-  }
-
-  #waiting(cursor: PushCursor): number {
-    if (cursor.message) return 1;
-    const which = this.#push()?.events ?? "all";
-    let waiting = cursor.task ? 1 : 0;
-    for (const { event } of this.#deps.log.stored(cursor.seq)) if (isSent(event, which)) waiting += 1;
-    return waiting;
-  }
-
-  #read(cursor: PushCursor): Range | undefined {
-    if (cursor.message)
-      return { to: 1, responses: [{ seq: 1, response: { message: cursor.message } }] };
-    const { log } = this.#deps;
-    const { record } = log;
-    if (!record) return undefined;
-    const { id: taskId, contextId } = record.task;
-    const which = this.#push()?.events ?? "all";
-    const range = readRange(log.stored(cursor.seq), { taskId, contextId }, which, cursor.to);
-    const first = cursor.task ? rewind(log.stored(), cursor.seq).record : undefined;
-    if (!first) return range;
-    const task = viewTask(first.task);
-    const fits = JSON.stringify(task).length <= MAX_TASK_LENGTH;
-    const response = {
-      task: fits ? task : viewTask(first.task, { historyLength: 0, artifacts: false }),
-    };
-    return {
-      to: range?.to ?? cursor.seq,
-      responses: [{ seq: cursor.seq, response }, ...(range?.responses ?? [])],
-    };
+  /** When the webhook is due (ms); never when its agent has none any more. */
+  #dueAt(cursor: PushCursor): number {
+    return this.#source.push(cursor.agentId) ? dueAt(cursor) : Number.POSITIVE_INFINITY;
   }
 
   /** Sends jobs for all that is due, in a moment. */
@@ -278,7 +235,8 @@ export class PushDelivery {
   #due(now = Date.now()): string[] {
     return [...this.#deps.cursors.all].flatMap(({ config: { id }, cursor }) => {
       const sent = this.#jobs.get(id) ?? Number.NEGATIVE_INFINITY;
-      const due = dueAt(cursor) <= now && sent + STANDBY_MS <= now && this.#hasMore(cursor);
+      const due =
+        this.#dueAt(cursor) <= now && sent + STANDBY_MS <= now && this.#source.hasMore(cursor);
       return due ? [id] : [];
     });
   }
@@ -308,9 +266,9 @@ export class PushDelivery {
       return;
     }
     const times = [...cursors.all].map(({ config, cursor }) => {
-      if (!this.#hasMore(cursor)) return Number.POSITIVE_INFINITY;
+      if (!this.#source.hasMore(cursor)) return Number.POSITIVE_INFINITY;
       const sent = this.#jobs.get(config.id);
-      const due = dueAt(cursor);
+      const due = this.#dueAt(cursor);
       if (sent !== undefined) return Math.max(due, sent + STANDBY_MS);
       return due > Date.now() ? due : Date.now() + STANDBY_MS;
     });
@@ -319,8 +277,9 @@ export class PushDelivery {
     if (!Number.isFinite(next)) alarms.settle();
   }
 
-  #warn(id: string, what: string): void {
+  /** The host is one that the agent allows; nothing else of a request is logged. */
+  #warn({ url }: NamedConfig, what: string): void {
     const task = loggedTaskId(this.#deps.taskId, false);
-    console.warn(`task ${task}: webhook ${JSON.stringify(id)} ${what}`);
+    console.warn(`task ${task}: a webhook at ${URL.parse(url)?.host} was ${what}`);
   }
 }

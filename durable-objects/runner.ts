@@ -48,8 +48,11 @@ export class Runner {
     }
   }
 
-  /** What is due at this time: the deadline of the task, the time limit of a question, the end of a sleep. */
-  alarm(now: number): void {
+  /**
+   * What is due at this time: the deadline of the task, the time limit of a question, the end of a sleep. `held`: the
+   * alarm may have been the one that held the object.
+   */
+  alarm(now: number, held = true): void {
     const { log } = this.#deps;
     const before = log.seq;
     const deadline = this.#deadline(log.record);
@@ -59,7 +62,7 @@ export class Runner {
     const run = this.#run;
     run?.waits.wake(now);
     run?.waits.settle();
-    this.start(log.seq === before);
+    this.start(held && log.seq === before);
     this.plan();
   }
 

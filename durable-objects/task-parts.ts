@@ -62,9 +62,9 @@ export class TaskParts {
   /** Does what is due. */
   async alarm(now: number): Promise<void> {
     this.alarms.fired();
-    this.delivery.alarm();
+    const forWebhook = this.delivery.alarm();
     if (await this.retention.alarm(now)) return;
-    this.runner.alarm(now);
+    this.runner.alarm(now, !forWebhook);
     const { record } = this.log;
     if (record) this.index.resume(record);
     this.retention.plan();

@@ -8,6 +8,7 @@ import { env } from "cloudflare:workers";
 import { pushDeliveries, replayPush, restartPush } from "durable-a2a";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Step } from "../lab/script.ts";
+import { script as listed } from "./agents.ts";
 import { BINDINGS, expectRefused, operate, pause, reached, send, start } from "./bindings.ts";
 import { script } from "./client.ts";
 import { alarmOf, gone, stubOf, tablesOf } from "./kept.ts";
@@ -473,6 +474,63 @@ describe("a webhook in the round contract", () => {
     await pump();
     expect(inShort(received).slice(-2)).toEqual(["artifact b", "status COMPLETED"]);
     expect(new Set(received.map((each) => each.id)).size).toBe(received.length);
+  });
+});
+
+describe("a task that waits while its webhook fails", () => {
+  test("is left alone by the retries: its turn does not run again for them", async () => {
+    const received = receive(() => failing(503));
+    const steps: Step[] = [{ do: "ask", name: "q", text: "which?" }, { do: "report" }];
+    const { id } = await send("rest", script(...steps), {}, inline());
+    await pump();
+    for (let minutes = 1; minutes <= 8; minutes += 1) {
+      await abortAllDurableObjects();
+      later(10 * 60_000);
+      await drive(id);
+    }
+    expect(received).toHaveLength(9);
+    vi.useRealTimers();
+    const { status, artifacts } = await send("rest", "this", { taskId: id });
+    expect(status.state).toBe("TASK_STATE_COMPLETED");
+    expect(artifacts?.[0]?.parts[0]?.data).toMatchObject({ attempt: 2 });
+  });
+
+  test("of an agent that has no webhooks any more is not woken for them", async () => {
+    receive(() => failing(503));
+    const { id } = await send("rest", script({ do: "input" }), {}, inline());
+    await pump();
+    await runInDurableObject(stubOf(id), (_, { storage: { sql } }) => {
+      sql.exec("UPDATE push SET cursor = json_set(cursor, '$.agentId', 'gone')");
+    });
+    await abortAllDurableObjects();
+    later(2_000);
+    await drive(id);
+    expect(((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(24 * 3_600_000);
+    expect(await pushDeliveries(env, id)).toMatchObject([{ waiting: 1 }]);
+  });
+
+  test("of an agent that sends only statuses now is not sent the artifact that was under way", async () => {
+    const received = receive(({ body }) => failing(body.artifactUpdate ? 503 : 200));
+    const { id } = await start(
+      "rest",
+      script({ do: "sleep", ms: 100 }, artifact("a"), { do: "input" }),
+    );
+    await hook("rest", id);
+    await pause(130);
+    await pump();
+    await send("rest", script({ do: "input" }), { taskId: id });
+    const { push } = listed;
+    if (push) Object.assign(push, { events: "status" });
+    onTestFinished(() => void Object.assign(push ?? {}, { events: "all" }));
+    await abortAllDurableObjects();
+    later(2_000);
+    await drive(id);
+    expect(inShort(received)).toEqual([
+      "artifact a",
+      "status INPUT_REQUIRED",
+      "status WORKING",
+      "status INPUT_REQUIRED",
+    ]);
   });
 });
 
