@@ -136,7 +136,7 @@ export async function expectWhole(
   // Whether the birth itself is told is left open.
   const from = after ?? Math.min(BIRTH, (came[0]?.seq ?? 0) - 1);
   const behind = ({ seq }: LoggedEvent) => seq > from;
-  expect(merged(came.filter(({ response }) => !response.task))).toEqual(merged(log.filter(behind)));
+  expect(merged(came.filter(behind))).toEqual(merged(log.filter(behind)));
   if (after !== undefined) return;
   const task = await getTask(url, id);
   const born = { ...task, status: { state: "TASK_STATE_SUBMITTED" as const }, artifacts: [] };
