@@ -7,17 +7,28 @@ export interface Envelope {
   readonly after: string;
 }
 
+const encoder = new TextEncoder();
+
+/** What was encoded last. Readers of one task get the same lines, one reader after another. */
+let encoded: (Envelope & { lines: string; bytes: Uint8Array }) | undefined;
+
+function encodeEvents(lines: string, { before, after }: Envelope): Uint8Array {
+  if (encoded?.lines !== lines || encoded.before !== before || encoded.after !== after) {
+    const bytes = encoder.encode(eventEncoder({ before, after })(lines));
+    encoded = { lines, before, after, bytes };
+  }
+  return encoded.bytes;
+}
+
 /** The body of an SSE answer. */
 export function sseBody(frames: FrameSource, envelope: Envelope): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const encode = eventEncoder(envelope);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       let lines = await frames.next();
       // A pull must give something.
       while (lines === "") lines = await frames.next();
       if (lines === undefined) controller.close();
-      else controller.enqueue(encoder.encode(encode(lines)));
+      else controller.enqueue(encodeEvents(lines, envelope));
     },
     cancel: (reason) => frames.cancel(reason),
   });

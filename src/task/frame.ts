@@ -53,8 +53,16 @@ export class FrameReader implements FrameSource {
   }
 }
 
+/** What was found last. Readers of one task get the same lines, one reader after another, and looking is a good part of their cost. */
+let found = { lines: "", start: -1 };
+
 /** Where the last line with an id begins in `lines`; -1 when none has one. */
 export function lastStored(lines: string): number {
+  if (found.lines !== lines) found = { lines, start: findLastStored(lines) };
+  return found.start;
+}
+
+function findLastStored(lines: string): number {
   for (let end = lines.length; end > 0; ) {
     // `lastIndexOf` takes a negative start for 0, where a keepalive is a line break itself.
     const start = end < 2 ? 0 : lines.lastIndexOf("\n", end - 2) + 1;

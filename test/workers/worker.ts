@@ -54,6 +54,6 @@ const agents = [
 export { ExecutionCounter } from "../lab/counter.ts";
 
 const objects = durableObjects(script, ...agents);
-export const TaskObject = metered("TaskObject", queued(objects.TaskObject));
+export const TaskObject = queued(metered("TaskObject", objects.TaskObject));
 export const TaskIndex = metered("TaskIndex", objects.TaskIndex);
 export default worker(script, ...agents);
