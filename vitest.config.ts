@@ -14,7 +14,7 @@ const resolve = {
 };
 
 /** Journeys in which servers are killed. */
-const CRASHES = ["test/journeys/{restart,chaos}.test.ts"];
+const CRASHES = ["test/journeys/{restart,chaos,push-crashes}.test.ts"];
 
 export default defineConfig({
   test: {

@@ -163,7 +163,7 @@ class Follower {
 class Mismatch extends Error {}
 
 /** Sends a message until there is an answer; the key makes it one message. */
-async function persist(
+export async function persist(
   server: Target,
   key: string,
   params: Record<string, unknown>,

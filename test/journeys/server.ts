@@ -97,12 +97,16 @@ export function temporaryFolder(): string {
 }
 
 /** Waits until something holds, at most 30 s. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  seconds = 30,
+): Promise<void> {
+  for (const end = Date.now() + seconds * 1_000; Date.now() < end; ) {
     if (await holds()) return;
     await pause(50);
   }
-  throw new Error(`waited 30 s for ${what}`);
+  throw new Error(`waited ${seconds} s for ${what}`);
 }
 
 function killGroup(leader: number): void {

@@ -22,6 +22,18 @@ const ROUTES = {
     "POST",
     `/tasks/${taskId}/pushNotificationConfigs`,
   ],
+  ListTaskPushNotificationConfigs: ({ taskId }: Params) => [
+    "GET",
+    `/tasks/${taskId}/pushNotificationConfigs`,
+  ],
+  GetTaskPushNotificationConfig: ({ taskId, id }: Params) => [
+    "GET",
+    `/tasks/${taskId}/pushNotificationConfigs/${id}`,
+  ],
+  DeleteTaskPushNotificationConfig: ({ taskId, id }: Params) => [
+    "DELETE",
+    `/tasks/${taskId}/pushNotificationConfigs/${id}`,
+  ],
 } satisfies Record<string, (params: Params) => [string, string]>;
 export type Operation = keyof typeof ROUTES;
 
@@ -43,7 +55,7 @@ export function call(
   return fetch(url + path, {
     method,
     headers: { "Content-Type": "application/json", "A2A-Version": "1.0", ...headers },
-    ...(method !== "GET" && { body: JSON.stringify(body) }),
+    ...(method === "POST" && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   });
 }
