@@ -9,6 +9,7 @@ const resolve = {
   // The longer name first: an alias stands for whatever begins with it.
   alias: {
     "durable-a2a/card": join(import.meta.dirname, "src/card.ts"),
+    "durable-a2a/push": join(import.meta.dirname, "src/push.ts"),
     "durable-a2a": join(import.meta.dirname, "src/index.ts"),
   },
 };

@@ -10,6 +10,8 @@ export interface Bindings {
   /** Jobs for webhooks, and those for webhooks whose last attempt timed out; needed by agents with `push`. */
   PUSH_QUEUE?: Queue<Job>;
   PUSH_SLOW_QUEUE?: Queue<Job>;
+  /** Signs what goes to webhooks: a private JWK on P-256, or a JWK set whose first key is one. */
+  PUSH_SIGNING_KEY?: string;
   /** Version of the deployment; dates the agent card. */
   CF_VERSION_METADATA?: { timestamp: string };
 }

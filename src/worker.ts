@@ -11,10 +11,12 @@ import {
   taskIndex,
 } from "./env.ts";
 import { consume } from "./push/consumer.ts";
+import { pushKeys } from "./push/sign.ts";
 
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   checkPush(bindings, agent, () => publicUrl(bindings, request));
+  if (agent.push) checkSigning(bindings);
   return {
     agent,
     env,
@@ -27,11 +29,21 @@ const portsOf: PortsOf = (agent, path, request, env) => {
       return request.headers.get("CF-Connecting-IP") ?? "";
     },
     signed: async (card) => agent.definition.signing?.sign(card, env) ?? card,
+    publicKeys: async () => pushKeys(env)?.published() ?? { keys: [] },
     tasks: taskDirectory(bindings),
     index: (owner) => taskIndex(bindings, owner),
     limiter: (binding) => rateLimiter(bindings, binding),
   };
 };
+
+const unsigned = new WeakSet<object>();
+
+/** A key that cannot be used stops the agent; without one the log says once that nothing is signed. */
+function checkSigning(bindings: Bindings): void {
+  if (pushKeys(bindings) || unsigned.has(bindings)) return;
+  unsigned.add(bindings);
+  console.warn("Webhooks are not signed: set the secret PUSH_SIGNING_KEY (docs/webhooks-receiving.md)");
+}
 
 /** Where the Worker is reached, without a trailing slash. Forwarded headers are not trusted: anyone can send them. */
 function publicUrl({ PUBLIC_URL }: Bindings, request: Request): string {
@@ -58,7 +70,7 @@ export function worker(...agents: [Agent, ...Agent[]]): {
     async queue(batch, env, context) {
       const tasks = taskDirectory(checkBindings(env));
       const rules = (agentId: string) => known.get(agentId)?.push;
-      await consume(batch, { tasks, rules, sign: async () => undefined }, context);
+      await consume(batch, { tasks, rules, sign: async (what) => pushKeys(env)?.sign(what) }, context);
     },
   };
 }

@@ -1,5 +1,6 @@
 /** `npm run dev -- [--port N] [--persist-to DIR]`: the agent of wrangler.toml on this machine. */
 import { parseArgs } from "node:util";
+import { devSigningKey } from "./dev-key.ts";
 import { endWith, readPort, startDevServer } from "./dev-server.ts";
 
 const { values } = parseArgs({
@@ -14,6 +15,7 @@ const server = startDevServer({
   config: values.config,
   port: readPort(values.port),
   ...(values["persist-to"] && { persistTo: values["persist-to"] }),
+  vars: devSigningKey(values.config, values["persist-to"]),
   onLine: (line) => console.log(line),
 });
 const ending = endWith(server);

@@ -12,6 +12,7 @@ import { EXTENSIONS_HEADER, PROTOCOL_VERSION, VERSION_HEADER } from "../protocol
 import { authenticate } from "./authenticate.ts";
 import { serveCard } from "./card-route.ts";
 import { catalogue } from "./catalogue.ts";
+import { serveKeys } from "./jwks.ts";
 import { refusalHeaders } from "./refusal-headers.ts";
 
 /** What reaches the agent's objects; `path` is where the agent hangs below the Worker's URL. */
@@ -45,6 +46,7 @@ function agentApp(agent: Agent, path: string, portsOf: PortsOf): Hono<ExchangeEn
     c.set("ports", portsOf(agent, path, c.req.raw, c.env));
     await next();
   });
+  app.get("/.well-known/jwks.json", serveKeys);
   app.get("/.well-known/agent-card.json", serveCard);
   if (agent.tenants) app.get("/:tenant/.well-known/agent-card.json", serveCard);
   app.get("/.well-known/agent.json", (c) => c.redirect("agent-card.json", 308));

@@ -166,6 +166,8 @@ export interface Ports {
   readonly address: string;
   /** The card as it may go out: signed where the agent signs, and then never otherwise (it throws). */
   signed(card: AgentCard): Promise<AgentCard>;
+  /** The keys that sign what goes to webhooks, as a JWK set. */
+  publicKeys(): Promise<{ keys: object[] }>;
   readonly tasks: TaskDirectory;
   index(owner: string): IndexPort;
   /** The rate-limit binding of that name; throws with what to add to the configuration when there is none. */

@@ -8,6 +8,7 @@ import { refuseHeaders } from "./headers.ts";
 import type { DeliveryPort, Failure, Job, Lease, Report } from "./job.ts";
 import { type Fetch, post } from "./post.ts";
 import { PRIVATE_ADDRESS, refuseWebhook, type WebhookRules } from "./resolve.ts";
+import type { Signed } from "./sign.ts";
 import { refuseTarget } from "./target.ts";
 
 /** How long a batch waits for its deliveries before the next may begin. */
@@ -22,16 +23,6 @@ export interface ConsumerPorts {
   /** The JWT that signs a notification; undefined when nothing is signed. */
   sign(what: Signed): Promise<string | undefined>;
   readonly fetch?: Fetch;
-}
-
-/** What a signature is about. */
-export interface Signed {
-  issuer: string;
-  url: string;
-  id: string;
-  task: string;
-  seq: number;
-  body: string;
 }
 
 /** Handles a batch of jobs side by side. */

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { devSigningKey } from "../../src/cli/dev-key.ts";
 import { endWith, readPort, startDevServer } from "../../src/cli/dev-server.ts";
 
 const { values, positionals } = parseArgs({
@@ -27,11 +28,13 @@ if (!["open", "apikey"].includes(values.auth)) {
 const persistTo = values["persist-to"] ?? mkdtempSync(join(tmpdir(), "durable-a2a-lab-"));
 const sha256 = (key: string) => createHash("sha256").update(key).digest("hex");
 
+const config = join(import.meta.dirname, "wrangler.toml");
 const server = startDevServer({
-  config: join(import.meta.dirname, "wrangler.toml"),
+  config,
   port,
   persistTo,
   vars: {
+    ...devSigningKey(config, persistTo),
     LAB_AUTH: values.auth,
     LAB_PUSH_ALLOW: [...values["push-allow"], ...positionals].join(" "),
     API_KEYS: JSON.stringify({ alice: sha256("alice-key"), bob: sha256("bob-key") }),

@@ -91,8 +91,9 @@ describe("the hello template, bundled and minified", () => {
     expect(suspects.filter((path) => !/\/zod\/v4\/core\/(util|doc)\.js$/.test(path))).toEqual([]);
   });
 
-  test("has nothing of the cryptography that an open agent does not use", () => {
-    expect(modulesIn(hello).filter((path) => path.includes("node_modules/jose/"))).toEqual([]);
+  test("has of the cryptography what signs webhooks, and nothing that an open agent does not use", () => {
+    const jose = modulesIn(hello).filter((path) => path.includes("node_modules/jose/"));
+    expect(jose.filter((path) => /verify|encrypt|decrypt|jwe|jwks\//.test(path))).toEqual([]);
   });
 
   test("has no test, no command and no second Zod in it", () => {
@@ -102,8 +103,8 @@ describe("the hello template, bundled and minified", () => {
     expect(new Set(zods.filter((path) => path !== undefined)).size).toBeLessThanOrEqual(1);
   });
 
-  test("has nothing in it of the signing that it does not do", () => {
-    const signing = /^src\/signature\/|\/(jose|canonicalize)\//;
+  test("has nothing in it of the signing of cards, which it does not do", () => {
+    const signing = /^src\/(signature|push\/verify)|\/canonicalize\//;
     expect(modulesIn(hello).filter((path) => signing.test(path))).toEqual([]);
   });
 });
@@ -114,6 +115,14 @@ describe("durable-a2a/card, bundled and minified", () => {
     expect(gzipSync(card.code).byteLength).toBeLessThan(20 * 1024);
     expect(importsOf(card)).toEqual([]);
     expect(modulesIn(card).filter((path) => path.includes("/zod/"))).toEqual([]);
+  });
+});
+
+describe("durable-a2a/push, bundled and minified", () => {
+  test("is smaller than 60 KiB after gzip, and runs without workerd and without Node", async () => {
+    const push = await bundle("src/push.ts");
+    expect(gzipSync(push.code).byteLength).toBeLessThan(60 * 1024);
+    expect(importsOf(push)).toEqual([]);
   });
 });
 

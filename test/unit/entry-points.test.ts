@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as card from "durable-a2a/card";
+import * as push from "durable-a2a/push";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
@@ -14,7 +15,7 @@ test("the package has these entry points, each built from a file of the source, 
     types: `./dist/src/${name}.d.ts`,
     default: `./dist/src/${name}.js`,
   });
-  expect(exports).toEqual({ ".": built("index"), "./card": built("card") });
+  expect(exports).toEqual({ ".": built("index"), "./card": built("card"), "./push": built("push") });
   const readme = readFileSync(join(root, "README.md"), "utf8");
   for (const entry of Object.keys(exports)) {
     expect(readme).toContain(`from "durable-a2a${entry.slice(1)}"`);
@@ -23,4 +24,8 @@ test("the package has these entry points, each built from a file of the source, 
 
 test("durable-a2a/card exports what clients need of signed cards", () => {
   expect(Object.keys(card).sort()).toEqual(["CardSignatureError", "verifyCard"]);
+});
+
+test("durable-a2a/push exports what receivers of webhooks need", () => {
+  expect(Object.keys(push).sort()).toEqual(["NotificationError", "verifyNotification"]);
 });

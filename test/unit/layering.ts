@@ -23,7 +23,7 @@ export interface Module {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   task: ["protocol"],
-  push: ["task", "protocol"],
+  push: ["task", "protocol", "src/signature/key-set.ts"],
   signature: ["protocol"],
   agent: ["task", "signature", "protocol", "src/push/target.ts"],
   operations: [
