@@ -1,6 +1,7 @@
 /** Webhooks of the lab agent, over a real queue: what a receiver gets, however it answers. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Task } from "durable-a2a";
+import { verifyNotification } from "durable-a2a/push";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { content } from "../assembly.ts";
 import type { Step } from "../lab/script.ts";
@@ -407,6 +408,22 @@ describe.concurrent("a notification", () => {
     }
     expect(kindsOf(received).slice(-2)).toEqual(["artifactUpdate", "TASK_STATE_COMPLETED"]);
     expect(eventsIn(received)).toHaveLength(received.length);
+  });
+
+  test("is signed by the agent, whose keys anybody can fetch", async () => {
+    const { task, received } = await deliver(said(2));
+    for (const { method, headers, raw, path } of received) {
+      const url = receiver.url(path);
+      const { origin } = new URL(url);
+      const request = new Request(url, {
+        method,
+        body: raw,
+        headers: headers as Record<string, string>,
+      });
+      const options = { issuer: lab.url, audience: origin, tasks: [task.id] };
+      expect((await verifyNotification(request, options)).taskId).toBe(task.id);
+    }
+    expect(received.length).toBeGreaterThan(0);
   });
 
   test("belongs to the trace of the request that made its webhook", async () => {

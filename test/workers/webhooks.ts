@@ -14,6 +14,8 @@ export interface Received {
   id: string;
   seq: number;
   body: StreamResponse;
+  /** The request as it was made. */
+  request: Request;
 }
 
 type Answer = (received: Received, nth: number) => Response | Promise<Response>;
@@ -30,6 +32,7 @@ export function receive(answer: Answer = () => new Response("ok")): Received[] {
       id: headers.get("X-A2A-Notification-Id") ?? "",
       seq: Number(headers.get("X-A2A-Notification-Seq")),
       body: JSON.parse(String(init.body)) as StreamResponse,
+      request: new Request(url, { method: "POST", headers, body: String(init.body) }),
     };
     received.push(delivery);
     return answer(delivery, received.length);
@@ -42,20 +45,23 @@ export function receive(answer: Answer = () => new Response("ok")): Received[] {
 }
 
 /** Is the consumer of the jobs that wait, and of those that come of them, until there are no more. */
-export async function pump(): Promise<void> {
+export async function pump(vars: object = {}): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 25));
     const jobs = queues.take();
     if (jobs.length === 0) return;
-    await consume(jobs.map(({ job }) => job));
+    await consume(
+      jobs.map(({ job }) => job),
+      vars,
+    );
   }
 }
 
-/** A batch of the queue. */
-export async function consume(bodies: readonly unknown[]): Promise<void> {
+/** A batch of the queue; `vars` are laid over the bindings. */
+export async function consume(bodies: readonly unknown[], vars: object = {}): Promise<void> {
   const messages = bodies.map((body) => ({ body }));
   const context = createExecutionContext();
-  await worker.queue({ messages } as never, env, context);
+  await worker.queue({ messages } as never, { ...env, ...vars }, context);
   await waitOnExecutionContext(context);
 }
 
