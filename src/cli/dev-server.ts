@@ -32,8 +32,8 @@ const QUIET = {
   X_LOCAL_OBSERVABILITY: "false",
 };
 
-/** wrangler's own line for a request; the Worker prints a better one. */
-const WRANGLER_REQUEST_LINE = /^\[wrangler:info\] [A-Z]+ \/.* \d{3} .*\(\d+ms\)$/;
+/** wrangler's own line for a request, for which the Worker prints a better one, or for a batch of a queue. */
+const WRANGLER_REQUEST_LINE = /^\[wrangler:info\] (?:[A-Z]+ \/.* \d{3} .*|QUEUE .*)\(\d+ms\)$/;
 const READY_LINE = /Ready on http/;
 
 export function startDevServer(options: DevServerOptions): DevServer {
