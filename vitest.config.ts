@@ -14,8 +14,8 @@ const resolve = {
   },
 };
 
-/** Journeys in which servers are killed. */
-const CRASHES = ["test/journeys/{restart,chaos,push-crashes}.test.ts"];
+/** Journeys that wait most of their time: for servers that were killed to come back, for alarms, leases, next tries. */
+const WAITING = ["test/journeys/{restart,chaos,push,push-crashes,push-chaos}.test.ts"];
 
 export default defineConfig({
   test: {
@@ -49,7 +49,7 @@ export default defineConfig({
         test: {
           name: "journeys",
           include: ["test/journeys/**/*.test.ts"],
-          exclude: CRASHES,
+          exclude: WAITING,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // Each file starts servers of its own, and their timings are part of what is tested.
@@ -60,11 +60,12 @@ export default defineConfig({
       {
         resolve,
         test: {
-          name: "crashes",
-          include: CRASHES,
+          name: "waiting",
+          include: WAITING,
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // Most of their time they wait for servers to come back and for alarms.
+          // Side by side, however few cores there are.
+          maxWorkers: 5,
           sequence: { groupOrder: 3 },
         },
       },

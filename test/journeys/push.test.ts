@@ -448,7 +448,7 @@ test.concurrent("of twenty webhooks three hang, and the other seventeen have eve
   // Ten webhooks are what a task may have.
   const script: Step[] = [
     ...said(2),
-    { do: "sleep", ms: 1_500 },
+    { do: "sleep", ms: 4_000 },
     { do: "working", text: "all are there" },
     { do: "chunks", artifactId: "essay", count: 50, everyMs: 10, text: "word " },
     ...said(12).slice(2),
@@ -456,12 +456,13 @@ test.concurrent("of twenty webhooks three hang, and the other seventeen have eve
   const ids = await Promise.all(
     [0, 10].map(async (first) => {
       const { task } = await send(other.url, script, hooks[first] as Hook);
-      for (const hook of hooks.slice(first + 1, first + 10)) await register(other.url, task.id, hook);
+      const later = hooks.slice(first + 1, first + 10);
+      await Promise.all(later.map((hook) => register(other.url, task.id, hook)));
       return task.id;
     }),
   );
   // They were there before there was most of it to tell.
-  expect(performance.now() - start).toBeLessThan(1_500);
+  expect(performance.now() - start).toBeLessThan(4_000);
   const healthy = [...paths.entries()].filter(([n]) => !hung(n));
   const done = () => healthy.every(([, path]) => isOver(receiver.received(path)));
   await until(done, "seventeen webhooks to be told of the end");
