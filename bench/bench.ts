@@ -6,6 +6,7 @@ import { writeFile } from "node:fs/promises";
 import os from "node:os";
 import { parseArgs } from "node:util";
 import { type Result, type Row, run } from "./row.ts";
+import { delayRow, deliveriesRow } from "./rows/push.ts";
 import { cardRow, getTaskRow, listTasksRow } from "./rows/read.ts";
 import { sendRow } from "./rows/send.ts";
 import { broadcastRow, chunksRow, firstByteRow } from "./rows/stream.ts";
@@ -32,6 +33,9 @@ const ROWS: Row[] = [
   listTasksRow(48, 7),
   cardRow(200, 800, 5),
   cardRow(304, 800, 5),
+  deliveriesRow(1, 300, 5),
+  deliveriesRow(50, 1_000, 5),
+  delayRow(15, 5),
 ];
 
 const { values } = parseArgs({

@@ -5,6 +5,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import net from "node:net";
 import path from "node:path";
+import { devSigningKey } from "../src/cli/dev-key.ts";
+import { startDevServer } from "../src/cli/dev-server.ts";
 import { bundle, type WorkerName } from "./bundle.ts";
 import { workerdConfig } from "./workerd-config.ts";
 
@@ -15,10 +17,10 @@ const PORTS = { first: 18_000, last: 30_000 };
 const START_MS = 10_000;
 
 /** What is there now: a run that is cut off leaves neither processes nor files behind. */
-const children = new Set<ChildProcess>();
+const children = new Map<ChildProcess, NodeJS.Signals>();
 const folders = new Set<string>();
 process.once("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
+  for (const [child, signal] of children) child.kill(signal);
   // Until they are gone they may still write.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -61,6 +63,30 @@ export async function startExpress(): Promise<Server> {
   return running(child, port, folder, async () => 0);
 }
 
+/**
+ * Starts a worker that needs a queue, which `workerd` alone does not have. Requests pass a development proxy there, so
+ * only what the worker sends may be measured.
+ */
+export async function startWithQueue(worker: "push" | "push-floor"): Promise<Server> {
+  const folder = await newFolder();
+  const port = await freePort();
+  const config = path.join(import.meta.dirname, worker, "wrangler.toml");
+  const log = (line: string) => process.env.BENCH_LOGS === "1" && console.error(line);
+  const { process: child } = startDevServer({
+    config,
+    port,
+    persistTo: folder,
+    vars: devSigningKey(config, folder),
+    onLine: log,
+  });
+  const objects = async () => {
+    const files = await readdir(folder, { recursive: true });
+    return files.filter((file) => /\bdo\b.*\.sqlite$/.test(file)).length;
+  };
+  // It ends its own children then.
+  return running(child, port, folder, objects, "SIGTERM");
+}
+
 async function newFolder(): Promise<string> {
   await mkdir(FOLDER, { recursive: true });
   const folder = await mkdtemp(path.join(FOLDER, "server-"));
@@ -81,13 +107,14 @@ async function running(
   port: number,
   folder: string,
   objects: () => Promise<number>,
+  signal: NodeJS.Signals = "SIGKILL",
 ): Promise<Server> {
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
   });
-  children.add(child);
+  children.set(child, signal);
   const close = async () => {
-    child.kill("SIGKILL");
+    child.kill(signal);
     children.delete(child);
     await ended;
     const count = await objects();

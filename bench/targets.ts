@@ -1,7 +1,7 @@
 /** What is measured: the floors, our agent in both bindings, and the official SDK in its two homes. */
 import { execFileSync } from "node:child_process";
 import { type Answer, type Call, Client } from "./client.ts";
-import { type Server, startExpress, startWorkerd } from "./server.ts";
+import { type Server, startExpress, startWithQueue, startWorkerd } from "./server.ts";
 
 export const NAMES = {
   jsonrpc: "durable-a2a, JSON-RPC",
@@ -18,6 +18,9 @@ export interface Target {
 export const floors = async (): Promise<Target> => target(await startWorkerd("floors"));
 export const agent = async (): Promise<Target> => target(await startWorkerd("agent"));
 export const express = async (): Promise<Target> => target(await startExpress());
+
+export const push = async (): Promise<Target> => target(await startWithQueue("push"));
+export const pushFloor = async (): Promise<Target> => target(await startWithQueue("push-floor"));
 
 /** The SDK's D1 store needs its table first. */
 export async function d1(): Promise<Target> {
