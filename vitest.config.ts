@@ -10,6 +10,7 @@ const resolve = {
   alias: {
     "durable-a2a/card": join(import.meta.dirname, "src/card.ts"),
     "durable-a2a/push": join(import.meta.dirname, "src/push.ts"),
+    "durable-a2a/testing": join(import.meta.dirname, "src/testing.ts"),
     "durable-a2a": join(import.meta.dirname, "src/index.ts"),
   },
 };

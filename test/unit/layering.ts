@@ -65,6 +65,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "durable-objects",
   ],
   card: ["signature", "protocol"],
+  testing: ["worker", "env", "agent", "protocol"],
   cli: [],
 };
 
@@ -108,7 +109,7 @@ export function layeringViolations(modules: readonly Module[]): string[] {
 
 /** `cloudflare:` modules exist only in workerd, `node:` modules only in Node or with a compatibility flag. */
 export function platformViolations(modules: readonly Module[]): string[] {
-  const mayBind = ["durable-objects", "worker"];
+  const mayBind = ["durable-objects", "worker", "testing"];
   return modules.flatMap((module) =>
     module.imports.flatMap(({ specifier }) => {
       const bound = specifier.startsWith("cloudflare:") && !mayBind.includes(layerOf(module.path));
