@@ -67,6 +67,20 @@ export function checkPush(
   for (const slow of [false, true]) pushQueue(bindings, slow);
 }
 
+/** A line for each secret that callers of the agent cannot get in without, and that is not set. */
+export function missingSecrets(
+  bindings: Bindings,
+  { id, definition }: { id: string; definition: { auth: { secrets?: readonly string[] } } },
+): string[] {
+  const { secrets = [] } = definition.auth;
+  return secrets
+    .filter((name) => !(bindings as unknown as Record<string, unknown>)[name])
+    .map(
+      (name) =>
+        `Missing secret ${name}: nobody gets in to agent "${id}". Add it to .dev.vars beside the configuration, and to the deployed Worker with: npx wrangler secret put ${name}`,
+    );
+}
+
 /** The queue of jobs for webhooks; throws with what to add to the configuration when there is none. */
 export function pushQueue(bindings: Bindings, slow: boolean): Queue<Job> {
   const queue = slow ? bindings.PUSH_SLOW_QUEUE : bindings.PUSH_QUEUE;

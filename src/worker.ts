@@ -6,6 +6,7 @@ import {
   type Bindings,
   checkBindings,
   checkPush,
+  missingSecrets,
   rateLimiter,
   taskDirectory,
   taskIndex,
@@ -16,6 +17,7 @@ import { pushKeys } from "./push/sign.ts";
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   checkPush(bindings, agent, () => publicUrl(bindings, request));
+  for (const warning of missingSecrets(bindings, agent)) warnOnce(bindings, warning);
   if (agent.push) checkSigning(bindings);
   return {
     agent,
@@ -36,13 +38,25 @@ const portsOf: PortsOf = (agent, path, request, env) => {
   };
 };
 
-const unsigned = new WeakSet<object>();
+/** What was said of an environment already. */
+const said = new WeakMap<object, Set<string>>();
 
-/** A key that cannot be used stops the agent; without one the log says once that nothing is signed. */
+/** A warning, once for each environment. */
+function warnOnce(bindings: Bindings, warning: string): void {
+  const before = said.get(bindings) ?? new Set();
+  said.set(bindings, before);
+  if (before.has(warning)) return;
+  before.add(warning);
+  console.warn(warning);
+}
+
+/** A key that cannot be used stops the agent; without one the log says that nothing is signed. */
 function checkSigning(bindings: Bindings): void {
-  if (pushKeys(bindings) || unsigned.has(bindings)) return;
-  unsigned.add(bindings);
-  console.warn("Webhooks are not signed: set the secret PUSH_SIGNING_KEY (docs/webhooks-receiving.md)");
+  if (pushKeys(bindings)) return;
+  warnOnce(
+    bindings,
+    "Webhooks are not signed: set the secret PUSH_SIGNING_KEY (docs/webhooks-receiving.md)",
+  );
 }
 
 /** Where the Worker is reached, without a trailing slash. Forwarded headers are not trusted: anyone can send them. */

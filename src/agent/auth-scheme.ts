@@ -21,6 +21,8 @@ export interface AuthScheme {
   readonly requirements: readonly SecurityRequirement[];
   /** Request headers the scheme reads, which browsers must be allowed to send. */
   readonly headers: readonly string[];
+  /** Names of the secrets (bindings) that it reads; without one of them nobody gets in, and the log says so. */
+  readonly secrets?: readonly string[];
   /** Whether tasks are listed (ListTasks): never for strangers who share one owner. */
   readonly listsTasks: boolean;
   /** The values of `WWW-Authenticate` for a request that was refused; `missing` names the scopes it lacked (403). */

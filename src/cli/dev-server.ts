@@ -1,8 +1,9 @@
 /** Runs `wrangler dev` on this machine alone: no account, no telemetry, nothing sent anywhere. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
+import { CommandError } from "./command-error.ts";
+import { wranglerFile } from "./project.ts";
 
 export interface DevServerOptions {
   /** The Worker's configuration. */
@@ -10,6 +11,8 @@ export interface DevServerOptions {
   port: number;
   /** Folder that keeps tasks between runs. */
   persistTo?: string;
+  /** A file of secrets in place of `.dev.vars`. */
+  envFile?: string;
   /** Plain-text bindings. */
   vars?: Record<string, string>;
   /** Called with each line the Worker or wrangler prints. */
@@ -38,12 +41,11 @@ const READY_LINE = /Ready on http/;
 
 export function startDevServer(options: DevServerOptions): DevServer {
   // The command itself, not its wrapper: signals reach it directly.
-  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   const child = spawn(
     process.execPath,
     [
       "--no-warnings",
-      join(dirname(wrangler), "wrangler-dist/cli.js"),
+      wranglerFile(options.config, "wrangler-dist/cli.js"),
       "dev",
       "--local",
       "--show-interactive-dev-session=false",
@@ -52,6 +54,7 @@ export function startDevServer(options: DevServerOptions): DevServer {
       `--port=${options.port}`,
       "--inspector-port=0",
       ...(options.persistTo ? [`--persist-to=${options.persistTo}`] : []),
+      ...(options.envFile ? [`--env-file=${options.envFile}`] : []),
       ...Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
     ],
     {
@@ -76,12 +79,11 @@ export function startDevServer(options: DevServerOptions): DevServer {
   return { process: child, ready, ended };
 }
 
-/** The number of a `--port`; ends this process when it is none. */
+/** The number of a `--port`. */
 export function readPort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  console.error(`--port is a number from 1 to 65535, not "${text}"`);
-  process.exit(2);
+  throw new CommandError(`--port is a number from 1 to 65535, not "${text}"`);
 }
 
 /** Ends the server when this process is told to end, and then this process with it. */
@@ -90,4 +92,12 @@ export async function endWith(server: DevServer): Promise<void> {
     process.on(signal, () => server.process.kill("SIGTERM"));
   }
   process.exitCode = await server.ended;
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
 }

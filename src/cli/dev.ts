@@ -1,37 +1,48 @@
-/** `npm run dev -- [--port N] [--persist-to DIR]`: the agent of wrangler.toml on this machine. */
+/** `durable-a2a dev [--port N] [--persist-to DIR] [--config FILE]`: the agent of a project on this machine. */
 import { parseArgs } from "node:util";
+import { CommandError } from "./command-error.ts";
 import { devSigningKey } from "./dev-key.ts";
-import { endWith, readPort, startDevServer } from "./dev-server.ts";
+import { endWith, isFree, readPort, startDevServer } from "./dev-server.ts";
+import { configPath } from "./project.ts";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "8787" },
-    config: { type: "string", default: "wrangler.toml" },
-    "persist-to": { type: "string" },
-  },
-});
-
-const server = startDevServer({
-  config: values.config,
-  port: readPort(values.port),
-  ...(values["persist-to"] && { persistTo: values["persist-to"] }),
-  vars: devSigningKey(values.config, values["persist-to"]),
-  onLine: (line) => console.log(line),
-});
-const ending = endWith(server);
-
-try {
-  await server.ready;
-  const url = `http://127.0.0.1:${values.port}`;
-  // Mistakes in the configuration show with the first request: better now than with the first caller's.
-  const card = await fetch(`${url}/.well-known/agent-card.json`);
-  if (card.ok) console.log(greeting(url, (await card.json()) as Card));
-  // The Worker's own lines may come before this one or after it.
-  else console.error("\nThe agent cannot serve its card: the error in this log says why.\n");
-} catch (error) {
-  console.error(String(error));
+/** Runs until it is told to end. Tasks are kept in `.wrangler/state` beside the configuration, unless said otherwise. */
+export async function dev(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      port: { type: "string", default: "8787" },
+      config: { type: "string" },
+      "persist-to": { type: "string" },
+    },
+  });
+  const port = readPort(values.port);
+  const config = configPath(values.config);
+  const persistTo = values["persist-to"];
+  // wrangler would take the next free port, and leave the printed commands to whoever has this one.
+  if (!(await isFree(port))) {
+    throw new CommandError(`Port ${port} is taken; choose another with --port N`);
+  }
+  const server = startDevServer({
+    config,
+    port,
+    ...(persistTo !== undefined && { persistTo }),
+    vars: devSigningKey(config, persistTo),
+    onLine: (line) => console.log(line),
+  });
+  const ending = endWith(server);
+  try {
+    await server.ready;
+    const url = `http://127.0.0.1:${port}`;
+    // Mistakes in the configuration show with the first request: better now than with the first caller's.
+    const card = await fetch(`${url}/.well-known/agent-card.json`);
+    if (card.ok) console.log(greeting(url, (await card.json()) as Card));
+    // The Worker's own lines may come before this one or after it.
+    else console.error("\nThe agent cannot serve its card: the error in this log says why.\n");
+  } catch (error) {
+    console.error(String(error));
+  }
+  await ending;
 }
-await ending;
 
 interface Card {
   securitySchemes?: Record<string, Scheme>;

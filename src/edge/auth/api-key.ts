@@ -42,6 +42,7 @@ export function apiKey(options: ApiKeyOptions = {}): AuthScheme {
     },
     requirements: [{ schemes: { [scheme]: { list: [] } } }],
     headers: location === "header" ? [name] : [],
+    secrets: [secret],
     listsTasks: true,
     challenges: (_, missing) => (missing ? [] : [`ApiKey realm="a2a", ${location}="${name}"`]),
     async authenticate(request, env) {

@@ -34,6 +34,7 @@ export function basic(options: BasicOptions = {}): AuthScheme {
     },
     requirements: [{ schemes: { [scheme]: { list: [] } } }],
     headers: [],
+    secrets: [secret],
     listsTasks: true,
     challenges: (_, missing) => (missing ? [] : ['Basic realm="a2a", charset="UTF-8"']),
     async authenticate({ headers }, env) {

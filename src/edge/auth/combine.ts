@@ -69,6 +69,7 @@ function combined(maker: string, schemes: Schemes): Omit<AuthScheme, "requiremen
   return {
     schemes: Object.assign({}, ...schemes.map((scheme) => scheme.schemes)) as AuthScheme["schemes"],
     headers: schemes.flatMap(({ headers }) => headers),
+    secrets: schemes.flatMap(({ secrets = [] }) => secrets),
     listsTasks: schemes.every(({ listsTasks }) => listsTasks),
     challenges: (request, missing) => schemes.flatMap((scheme) => scheme.challenges(request, missing)),
   };

@@ -1,6 +1,6 @@
 import { defineAgent, durableObjects, open, worker } from "durable-a2a";
 
-const agent = defineAgent({
+export const agent = defineAgent({
   name: "Greeter",
   description: "Greets people by name",
   version: "1.0.0",

@@ -1,0 +1,20 @@
+/** What the tools of a project need of Node.js. */
+
+const OLDEST = 20;
+/** wrangler's own; below it a project brings a Node.js along, as a package. */
+const WRANGLERS = 22;
+
+/** Why this Node.js cannot make a project; undefined when it can. */
+export function nodeFault(version: string): string | undefined {
+  if (majorOf(version) >= OLDEST) return undefined;
+  return `create-agent needs Node.js ${OLDEST} or later, and this is ${version}: https://nodejs.org`;
+}
+
+/** Whether a project made with this Node.js needs one of its own to run wrangler. */
+export function needsOwnNode(version: string): boolean {
+  return majorOf(version) < WRANGLERS;
+}
+
+function majorOf(version: string): number {
+  return Number(version.split(".")[0]);
+}
