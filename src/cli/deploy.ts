@@ -4,13 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { parseArgs, stripVTControlCharacters } from "node:util";
 import { type AgentFacts, agentFaults, configFaults, type WorkerConfig } from "./deploy-checks.ts";
 import { isFree, startDevServer } from "./dev-server.ts";
 import { configPath, wranglerFile } from "./project.ts";
 
 /** Where the check takes the Worker to be reached: https, as it will be. */
 const CHECKED_URL = "https://deploy-check.invalid";
+const MISSING_QUEUES = "Missing queue bindings";
+const ERROR = /error/i;
 const MISSING_SECRET = /Missing secret (\S+?): nobody gets in/;
 
 export async function deploy(args: string[]): Promise<void> {
@@ -81,19 +83,35 @@ async function ask(path: string, { vars = {} }: WorkerConfig): Promise<Found> {
     persistTo: folder,
     envFile,
     vars: vars.PUBLIC_URL ? {} : { PUBLIC_URL: CHECKED_URL },
-    onLine: (line) => lines.push(line),
+    onLine: (line) => lines.push(stripVTControlCharacters(line)),
   });
   try {
     await server.ready;
     const agents = await agentsAt(`http://127.0.0.1:${port}`);
+    await logged(lines, agents === undefined);
     const secrets = new Set(lines.flatMap((line) => MISSING_SECRET.exec(line)?.[1] ?? []));
-    return { agents: agents ?? [], secrets: [...secrets], faults: agents ? [] : [complaint(lines)] };
+    if (agents) return { agents, secrets: [...secrets], faults: [] };
+    // It has webhooks, and what they need is said in the language of the configuration.
+    if (lines.some((line) => line.includes(MISSING_QUEUES))) {
+      return { agents: [{ id: "", open: false, push: true }], secrets: [], faults: [] };
+    }
+    return { agents: [], secrets: [], faults: [complaint(lines)] };
   } catch {
     return { agents: [], secrets: [], faults: [complaint(lines)] };
   } finally {
     server.process.kill("SIGTERM");
     await server.ended;
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the Worker logs comes later than what it answers; an error is waited for. */
+async function logged(lines: readonly string[], failed: boolean): Promise<void> {
+  const end = Date.now() + 5_000;
+  for (let count = -1; Date.now() < end; ) {
+    if (count === lines.length && (!failed || lines.some((line) => ERROR.test(line)))) return;
+    count = lines.length;
+    await new Promise((resolve) => setTimeout(resolve, 300));
   }
 }
 
@@ -122,8 +140,8 @@ async function agentsAt(url: string): Promise<AgentFacts[] | undefined> {
 /** What the Worker said when it failed, without the addresses in its code. */
 function complaint(lines: readonly string[]): string {
   const text = lines.filter((line) => !/^\s+at /.test(line) && !line.startsWith("[wrangler:info]"));
-  const start = text.findIndex((line) => /error/i.test(line));
-  return `The Worker does not run:\n  ${text.slice(Math.max(0, start)).slice(0, 20).join("\n  ").trim()}`;
+  const start = text.findIndex((line) => ERROR.test(line));
+  return `The Worker does not run:\n  ${text.slice(Math.max(0, start)).slice(0, 40).join("\n  ").trim()}`;
 }
 
 /** Which of these secrets the deployed Worker lacks; undefined when that cannot be asked (no account, no Worker yet). */
