@@ -1,5 +1,6 @@
 /** The object classes a Worker exports. */
 import { type Agent, byId } from "../src/agent/define-agent.ts";
+import { withNeeds } from "../src/needs.ts";
 import { type TaskIndexClass, taskIndexObject } from "./task-index.ts";
 import { type TaskObjectClass, taskObject } from "./task-object.ts";
 
@@ -13,5 +14,7 @@ export function durableObjects(...agents: [Agent, ...Agent[]]): {
   TaskObject: TaskObjectClass;
   TaskIndex: TaskIndexClass;
 } {
-  return { TaskObject: taskObject(byId(agents)), TaskIndex: taskIndexObject() };
+  // On a class too: a Worker may wrap the handlers of `worker`, but it always exports the class itself.
+  const TaskObject = withNeeds(taskObject(byId(agents)), agents);
+  return { TaskObject, TaskIndex: taskIndexObject() };
 }

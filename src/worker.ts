@@ -11,6 +11,7 @@ import {
   taskDirectory,
   taskIndex,
 } from "./env.ts";
+import { withNeeds } from "./needs.ts";
 import { consume } from "./push/consumer.ts";
 import { pushKeys } from "./push/sign.ts";
 
@@ -77,7 +78,7 @@ export function worker(...agents: [Agent, ...Agent[]]): {
 } {
   const known = byId(agents);
   const app = workerApp(agents, portsOf);
-  return {
+  const handlers: ReturnType<typeof worker> = {
     async fetch(request, env, context) {
       return app.fetch(withoutPublicPath(request, env as Partial<Bindings>), env as object, context);
     },
@@ -87,6 +88,7 @@ export function worker(...agents: [Agent, ...Agent[]]): {
       await consume(batch, { tasks, rules, sign: async (what) => pushKeys(env)?.sign(what) }, context);
     },
   };
+  return withNeeds(handlers, agents);
 }
 
 function withoutPublicPath(request: Request, { PUBLIC_URL }: Partial<Bindings>): Request {

@@ -1,8 +1,11 @@
 /** What must hold before an agent is deployed: pure rules, each fault with what to do about it. */
+import type { AgentNeeds } from "../needs.ts";
 
 /** The part of wrangler's normalized configuration that is looked at. */
 export interface WorkerConfig {
   name?: string | undefined;
+  /** Absolute path of its entry. */
+  main?: string | undefined;
   compatibility_date?: string | undefined;
   compatibility_flags?: string[] | undefined;
   workers_dev?: boolean | undefined;
@@ -19,28 +22,25 @@ export interface WorkerConfig {
       | { queue: string; max_batch_size?: number | undefined; dead_letter_queue?: string | undefined }[]
       | undefined;
   };
+  ratelimits?: { name: string }[] | undefined;
 }
 
-/** What the Worker says of its agents. */
-export interface AgentFacts {
-  id: string;
-  /** Anyone may call. */
-  open: boolean;
-  push: boolean;
-}
-
-/** The library calls methods of objects, which Workers of an older date cannot. */
+/** From here on Workers call methods of objects (the flag `rpc`), as all of the library does. */
 const OLDEST_DATE = "2024-04-03";
 const OBJECTS = { TASK_OBJECT: "TaskObject", TASK_INDEX: "TaskIndex" } as const;
 const QUEUES = ["PUSH_QUEUE", "PUSH_SLOW_QUEUE"] as const;
+const SIGNING_KEY = "PUSH_SIGNING_KEY";
 /** Lets the queue go on while a slow webhook has its time. */
 const QUEUE_FLAG = "queue_consumer_no_wait_for_wait_until";
 
-/** The faults of a configuration, whatever its agents are. `today` is an ISO date. */
-export function configFaults(config: WorkerConfig, today: string): string[] {
+/**
+ * The faults of a configuration, whatever its agents are. Dates are ISO dates; `newestDate` is the newest that the
+ * project's own runtime has, and so the one to propose.
+ */
+export function configFaults(config: WorkerConfig, today: string, newestDate: string): string[] {
   return [
-    ...nameFaults(config),
-    ...dateFaults(config.compatibility_date, today),
+    ...entryFaults(config),
+    ...dateFaults(config.compatibility_date, today, newestDate),
     ...objectFaults(config),
     ...urlFaults(config),
   ];
@@ -49,32 +49,74 @@ export function configFaults(config: WorkerConfig, today: string): string[] {
 /** The faults that only agents like these make. `anyone`: it was said that anyone may call. */
 export function agentFaults(
   config: WorkerConfig,
-  agents: readonly AgentFacts[],
+  agents: readonly AgentNeeds[],
   anyone: boolean,
 ): string[] {
-  const open = agents.filter((agent) => agent.open).map(({ id }) => id);
+  const named = (which: (agent: AgentNeeds) => boolean) =>
+    agents
+      .filter(which)
+      .map(({ id }) => id)
+      .join(", ");
+  const open = named((agent) => agent.open);
+  const loopback = named((agent) => agent.loopback);
   return [
-    ...(open.length > 0 && !anyone
+    ...(open && !anyone
       ? [
-          `Anyone may call ${open.join(", ")}, and cause what it costs. Give it other \`auth\`, or say that it is meant: --anyone`,
+          `Anyone may call ${open}, and cause what it costs. Give it other \`auth\`, or say that it is meant: --anyone`,
         ]
       : []),
+    ...(loopback
+      ? [`${loopback} has push.loopback, which is for development. Take it out of its definition`]
+      : []),
     ...(agents.some(({ push }) => push) ? queueFaults(config) : []),
+    ...rateLimitFaults(config, agents),
   ];
 }
 
-function nameFaults({ name }: WorkerConfig): string[] {
-  return name ? [] : ['The Worker has no name. Add: "name": "my-agent"'];
+/** The secrets that agents need and that are not among those that are set. */
+export function secretFault(agents: readonly AgentNeeds[], set: readonly string[]): string[] {
+  return secretsOf(agents)
+    .filter((name) => !set.includes(name))
+    .map((name) => `The secret ${name} is not set. Set it: npx wrangler secret put ${name}`);
 }
 
-function dateFaults(date: string | undefined, today: string): string[] {
-  if (!date) return [`There is no compatibility date. Add: "compatibility_date": "${today}"`];
-  if (date > today) {
-    return [`The compatibility date ${date} is in the future. Take one up to today: "${today}"`];
-  }
+/** What is to be said of secrets when nothing stands against a deploy. `set` is undefined where nobody knows. */
+export function secretNotes(
+  agents: readonly AgentNeeds[],
+  set: readonly string[] | undefined,
+): string[] {
+  const unknown = set ? [] : secretsOf(agents);
+  return [
+    ...unknown.map(
+      (name) =>
+        `Needs the secret ${name}: npx wrangler secret put ${name} (nobody is served without it)`,
+    ),
+    ...(agents.some(({ push }) => push) && !set?.includes(SIGNING_KEY)
+      ? [
+          `Webhooks are not signed unless there is a secret ${SIGNING_KEY}: npx wrangler secret put ${SIGNING_KEY} (docs/webhooks-receiving.md)`,
+        ]
+      : []),
+  ];
+}
+
+function secretsOf(agents: readonly AgentNeeds[]): string[] {
+  return [...new Set(agents.flatMap(({ secrets }) => secrets))];
+}
+
+function entryFaults({ name, main }: WorkerConfig): string[] {
+  return [
+    ...(name ? [] : ['The Worker has no name. Add: "name": "my-agent"']),
+    ...(main ? [] : ['The Worker has no entry. Add: "main": "src/index.ts"']),
+  ];
+}
+
+function dateFaults(date: string | undefined, today: string, newest: string): string[] {
+  const proposal = `"compatibility_date": "${newest < today ? newest : today}"`;
+  if (!date) return [`There is no compatibility date. Add: ${proposal}`];
+  if (date > today) return [`The compatibility date ${date} is in the future. Take ${proposal}`];
   if (date < OLDEST_DATE) {
     return [
-      `The compatibility date ${date} is too old: methods of objects can be called from ${OLDEST_DATE} on`,
+      `The compatibility date ${date} is too old: methods of objects can be called from ${OLDEST_DATE} on. Take ${proposal}`,
     ];
   }
   return [];
@@ -120,6 +162,15 @@ function urlFaults({ vars = {}, workers_dev, route, routes = [] }: WorkerConfig)
     return [`PUBLIC_URL must be the https URL that clients use, not ${PUBLIC_URL}`];
   }
   return [];
+}
+
+function rateLimitFaults({ ratelimits = [] }: WorkerConfig, agents: readonly AgentNeeds[]): string[] {
+  return [...new Set(agents.flatMap(({ rateLimits }) => rateLimits))]
+    .filter((binding) => !ratelimits.some(({ name }) => name === binding))
+    .map(
+      (name) =>
+        `The rate-limit binding ${name} is missing, and nobody is served without it. Add to "ratelimits": { "name": "${name}", "namespace_id": "1001", "simple": { "limit": 100, "period": 60 } }`,
+    );
 }
 
 function queueFaults({

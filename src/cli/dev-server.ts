@@ -11,8 +11,12 @@ export interface DevServerOptions {
   port: number;
   /** Folder that keeps tasks between runs. */
   persistTo?: string;
-  /** A file of secrets in place of `.dev.vars`. */
-  envFile?: string;
+  /** Of the configuration. */
+  environment?: string | undefined;
+  /** The Worker's entry, in place of `main` of the configuration. */
+  script?: string;
+  /** In place of the compatibility date of the configuration. */
+  date?: string | undefined;
   /** Plain-text bindings. */
   vars?: Record<string, string>;
   /** Called with each line the Worker or wrangler prints. */
@@ -47,6 +51,7 @@ export function startDevServer(options: DevServerOptions): DevServer {
       "--no-warnings",
       wranglerFile(options.config, "wrangler-dist/cli.js"),
       "dev",
+      ...(options.script ? [options.script] : []),
       "--local",
       "--show-interactive-dev-session=false",
       `--config=${options.config}`,
@@ -54,7 +59,8 @@ export function startDevServer(options: DevServerOptions): DevServer {
       `--port=${options.port}`,
       "--inspector-port=0",
       ...(options.persistTo ? [`--persist-to=${options.persistTo}`] : []),
-      ...(options.envFile ? [`--env-file=${options.envFile}`] : []),
+      ...(options.environment ? [`--env=${options.environment}`] : []),
+      ...(options.date ? [`--compatibility-date=${options.date}`] : []),
       ...Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
     ],
     {

@@ -1,4 +1,4 @@
-/** `durable-a2a dev [--port N] [--persist-to DIR] [--config FILE]`: the agent of a project on this machine. */
+/** `durable-a2a dev [--port N] [--persist-to DIR] [--config FILE] [--env NAME]`: the agent of a project on this machine. */
 import { parseArgs } from "node:util";
 import { CommandError } from "./command-error.ts";
 import { devSigningKey } from "./dev-key.ts";
@@ -12,6 +12,7 @@ export async function dev(args: string[]): Promise<void> {
     options: {
       port: { type: "string", default: "8787" },
       config: { type: "string" },
+      env: { type: "string" },
       "persist-to": { type: "string" },
     },
   });
@@ -25,6 +26,7 @@ export async function dev(args: string[]): Promise<void> {
   const server = startDevServer({
     config,
     port,
+    environment: values.env,
     ...(persistTo !== undefined && { persistTo }),
     vars: devSigningKey(config, persistTo),
     onLine: (line) => console.log(line),

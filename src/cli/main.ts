@@ -4,10 +4,10 @@ import { CommandError } from "./command-error.ts";
 import { deploy } from "./deploy.ts";
 import { dev } from "./dev.ts";
 
-const USAGE = `durable-a2a dev [--port 8787] [--persist-to DIR] [--config FILE]
+const USAGE = `durable-a2a dev [--port 8787] [--persist-to DIR] [--config FILE] [--env NAME]
   runs the agent of this folder on this machine: no account, nothing sent anywhere
 
-durable-a2a deploy [--dry-run] [--anyone] [--config FILE] [-- OPTIONS OF wrangler deploy]
+durable-a2a deploy [--dry-run] [--anyone] [--config FILE] [--env NAME] [-- OPTIONS OF wrangler deploy]
   checks the configuration, says what is missing, and deploys it with wrangler
 `;
 

@@ -19,6 +19,8 @@ export interface CardKey {
 
 /** How an agent's cards are signed; `signWith` makes one. */
 export interface CardSigning {
+  /** Names of the secrets (bindings) that it reads; without one of them no card is served. */
+  readonly secrets?: readonly string[];
   /** The card with its signatures. Throws an error that names the secret when one of the keys cannot be used. */
   sign(card: AgentCard, env: unknown): Promise<AgentCard>;
 }
@@ -47,6 +49,7 @@ export function signWith(...keys: [CardKey, ...CardKey[]]): CardSigning {
   // ES256 signs the same card differently each time; one that is remembered is the same to all who ask this isolate.
   const remembered = new WeakMap<object, Map<string, Signature[]>>();
   return {
+    secrets: keys.map(({ secret }) => secret),
     async sign(card, env) {
       // As the client will read it: a definition may hold what JSON writes otherwise.
       const sent = JSON.parse(JSON.stringify(card)) as AgentCard;

@@ -10,9 +10,9 @@ mkdirSync(join(ROOT, ".wrangler"), { recursive: true });
 const folder = mkdtempSync(join(ROOT, ".wrangler/deploy-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const AGENT = `import { apiKey, defineAgent, durableObjects, open, worker } from "durable-a2a";
+const AGENT = `import { apiKey, defineAgent, durableObjects, open, signWith, worker } from "durable-a2a";
 const agent = defineAgent({ name: "Shop", description: "Sells", version: "1.0.0", auth: AUTH,
-  skills: [{ id: "sell", name: "Sell", description: "Sells", tags: ["shop"] }], PUSH run: () => "sold" });
+  skills: [{ id: "sell", name: "Sell", description: "Sells", tags: ["shop"] }], MORE run: () => "sold" });
 export const { TaskObject, TaskIndex } = durableObjects(agent);
 export default worker(agent);
 `;
@@ -32,10 +32,10 @@ const CONFIG = {
 
 let projects = 0;
 
-function project(auth: string, config: object = {}, push = ""): string {
+function project(auth: string, config: object = {}, more = ""): string {
   const path = join(folder, `${projects++}`);
   mkdirSync(path);
-  writeFileSync(join(path, "index.ts"), AGENT.replace("AUTH", auth).replace("PUSH", push));
+  writeFileSync(join(path, "index.ts"), AGENT.replace("AUTH", auth).replace("MORE", more));
   writeFileSync(join(path, "wrangler.json"), JSON.stringify({ ...CONFIG, ...config }));
   return path;
 }
@@ -50,42 +50,59 @@ function deploy(cwd: string, ...options: string[]): Promise<{ code: number; outp
 }
 
 describe.concurrent("deploy --dry-run", () => {
-  test("builds a project that is ready, and names the secrets that callers need", async () => {
-    const { code, output } = await deploy(project("apiKey()"));
+  test("builds a project that is ready, and says how to set the secrets that it needs", async () => {
+    const signing = 'signing: signWith({ kid: "1", alg: "ES256", secret: "CARD_KEY" }),';
+    const { code, output } = await deploy(project("apiKey()", {}, signing));
     expect(output).toContain("--dry-run: exiting now");
-    expect(output).toContain("Nobody gets in before these secrets are set: API_KEYS");
+    expect(output).toMatch(/Needs the secret API_KEYS: npx wrangler secret put API_KEYS/);
+    expect(output).toMatch(/Needs the secret CARD_KEY: npx wrangler secret put CARD_KEY/);
     expect(code).toBe(0);
   });
 
-  test("says all that is missing at once", async () => {
-    const path = project("open()", {
-      compatibility_date: "2024-01-01",
-      migrations: [],
-      vars: { PUBLIC_URL: "http://localhost:8787" },
-    });
+  test("says all that is missing at once, of the configuration and of the agent", async () => {
+    const path = project(
+      "open()",
+      {
+        compatibility_date: "2024-01-01",
+        durable_objects: { bindings: CONFIG.durable_objects.bindings.slice(1) },
+        migrations: [],
+        vars: { PUBLIC_URL: "http://localhost:8787" },
+      },
+      'push: { allow: ["a.example.com"], loopback: true },',
+    );
     const { code, output } = await deploy(path);
     expect(output).toContain("wrangler.json is not ready to be deployed");
     for (const fault of [
       /- The compatibility date 2024-01-01 is too old/,
-      /- No migration makes the class TaskObject/,
+      /- The binding TASK_OBJECT is missing/,
       /- No migration makes the class TaskIndex/,
       /- PUBLIC_URL must be the https URL/,
       /- Anyone may call shop.*--anyone/,
+      /- shop has push\.loopback/,
+      /- The queue binding PUSH_QUEUE is missing.*queues create shop-push/,
+      /- The queue binding PUSH_SLOW_QUEUE is missing/,
     ]) {
       expect(output).toMatch(fault);
     }
+    expect(output).not.toMatch(/does not run|exiting now/);
     expect(code).toBe(1);
-    expect(output).not.toContain("exiting now");
   });
 
-  test("says what webhooks lack, and why a Worker does not run", async () => {
-    const push = 'push: { allow: ["a.example.com"] },';
-    const queues = await deploy(project("apiKey()", {}, push));
-    expect(queues.output).toMatch(/- The queue binding PUSH_QUEUE is missing.*queues create shop-push/);
-    expect(queues.code).toBe(1);
-    const broken = await deploy(project("apiKey()", {}, 'origins: ["nonsense"],'));
-    expect(broken.output).toMatch(/- The Worker does not run:[\s\S]*origins/);
-    expect(broken.code).toBe(1);
+  test("builds an agent that anyone may call with --anyone", async () => {
+    const { code, output } = await deploy(project("open()"), "--anyone");
+    expect(output).toContain("--dry-run: exiting now");
+    expect(code).toBe(0);
+  });
+
+  test("says why a Worker does not run, or cannot be built", async () => {
+    const [stopped, unbuilt] = await Promise.all([
+      deploy(project("apiKey()", {}, 'origins: ["nonsense"],')),
+      deploy(project("apiKey()", {}, "nothing here")),
+    ]);
+    expect(stopped.output).toMatch(/- The Worker does not run:[\s\S]*origins\[0\]: must be an origin/);
+    expect(stopped.code).toBe(1);
+    expect(unbuilt.output).toMatch(/- The Worker does not run:[\s\S]*Build failed/);
+    expect(unbuilt.code).toBe(1);
   });
 
   test("says so where there is no project", async () => {

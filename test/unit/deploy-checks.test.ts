@@ -1,9 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { agentFaults, configFaults, type WorkerConfig } from "../../src/cli/deploy-checks.ts";
+import {
+  agentFaults,
+  configFaults,
+  secretFault,
+  secretNotes,
+  type WorkerConfig,
+} from "../../src/cli/deploy-checks.ts";
+import type { AgentNeeds } from "../../src/needs.ts";
 
 const TODAY = "2026-12-01";
+/** Newest compatibility date of the runtime. */
+const NEWEST = "2026-11-09";
 const good: WorkerConfig = {
   name: "shop",
+  main: "/shop/src/index.ts",
   compatibility_date: "2026-11-02",
   compatibility_flags: ["queue_consumer_no_wait_for_wait_until"],
   durable_objects: {
@@ -25,19 +35,33 @@ const good: WorkerConfig = {
     ],
   },
 };
+const shop: AgentNeeds = {
+  id: "shop",
+  open: false,
+  push: false,
+  loopback: false,
+  secrets: [],
+  rateLimits: [],
+};
+const pushing: AgentNeeds = { ...shop, push: true };
 const [objects, index] = good.durable_objects?.bindings ?? [];
 
 test("a whole configuration has no fault, with an agent that has everything", () => {
-  expect(configFaults(good, TODAY)).toEqual([]);
-  expect(agentFaults(good, [{ id: "shop", open: false, push: true }], false)).toEqual([]);
+  expect(configFaults(good, TODAY, NEWEST)).toEqual([]);
+  expect(agentFaults(good, [pushing], false)).toEqual([]);
 });
 
 describe("a fault says what to do", () => {
   test.each<[string, Partial<WorkerConfig>, RegExp]>([
     ["no name", { name: undefined }, /no name\. Add: "name"/],
-    ["no date", { compatibility_date: undefined }, /Add: "compatibility_date": "2026-12-01"/],
-    ["a date to come", { compatibility_date: "2026-12-02" }, /2026-12-02 is in the future/],
-    ["an old date", { compatibility_date: "2024-04-02" }, /too old.*from 2024-04-03 on/],
+    ["no entry", { main: undefined }, /no entry\. Add: "main"/],
+    ["no date", { compatibility_date: undefined }, /Add: "compatibility_date": "2026-11-09"/],
+    [
+      "a date to come",
+      { compatibility_date: "2026-12-02" },
+      /2026-12-02 is in the future\. Take .*"2026-11-09"/,
+    ],
+    ["an old date", { compatibility_date: "2024-04-02" }, /too old.*from 2024-04-03 on\. Take/],
     [
       "no objects",
       { durable_objects: { bindings: [] } },
@@ -67,7 +91,7 @@ describe("a fault says what to do", () => {
     ],
     ["a public URL that is none", { vars: { PUBLIC_URL: "a.example.com" } }, /not a\.example\.com/],
   ])("%s", (_, changes, words) => {
-    expect(configFaults({ ...good, ...changes }, TODAY).join("\n")).toMatch(words);
+    expect(configFaults({ ...good, ...changes }, TODAY, NEWEST).join("\n")).toMatch(words);
   });
 
   test.each<[string, Partial<WorkerConfig>]>([
@@ -89,18 +113,17 @@ describe("a fault says what to do", () => {
       },
     ],
   ])("none: %s", (_, changes) => {
-    expect(configFaults({ ...good, ...changes }, TODAY)).toEqual([]);
+    expect(configFaults({ ...good, ...changes }, TODAY, NEWEST)).toEqual([]);
   });
 
   test("several at once are all said", () => {
-    const faults = configFaults({ workers_dev: false }, TODAY);
-    expect(faults).toHaveLength(5);
+    const faults = configFaults({ workers_dev: false }, TODAY, NEWEST);
+    expect(faults).toHaveLength(6);
   });
 });
 
 describe("what agents need", () => {
-  const open = { id: "shop", open: true, push: false };
-  const pushing = { id: "shop", open: false, push: true };
+  const open = { ...shop, open: true };
 
   test("anyone may call only when that is said", () => {
     expect(agentFaults(good, [open], false).join()).toMatch(/Anyone may call shop.*--anyone/);
@@ -125,5 +148,39 @@ describe("what agents need", () => {
     expect(agentFaults(lost, [pushing], false).join()).toMatch(
       /consumer of a has no dead-letter queue/,
     );
+  });
+
+  test("what is for development is refused", () => {
+    const local = { ...pushing, loopback: true };
+    expect(agentFaults(good, [local], false)).toEqual([
+      "shop has push.loopback, which is for development. Take it out of its definition",
+    ]);
+  });
+
+  test("a rate limit needs its binding", () => {
+    const limited = { ...shop, rateLimits: ["SEND_RATE"] };
+    expect(agentFaults(good, [limited, { ...limited, id: "other" }], false)).toEqual([
+      expect.stringMatching(/binding SEND_RATE is missing.*"ratelimits": { "name": "SEND_RATE"/),
+    ]);
+    expect(agentFaults({ ...good, ratelimits: [{ name: "SEND_RATE" }] }, [limited], false)).toEqual([]);
+  });
+
+  test("secrets that are not set are faults where that is known, and else said", () => {
+    const keyed = { ...shop, secrets: ["API_KEYS", "CARD_KEY"] };
+    const other = { ...shop, id: "other", secrets: ["API_KEYS"] };
+    expect(secretFault([keyed, other], ["CARD_KEY"])).toEqual([
+      "The secret API_KEYS is not set. Set it: npx wrangler secret put API_KEYS",
+    ]);
+    expect(secretNotes([keyed, other], undefined)).toEqual([
+      expect.stringMatching(/^Needs the secret API_KEYS: npx wrangler secret put API_KEYS/),
+      expect.stringMatching(/^Needs the secret CARD_KEY/),
+    ]);
+    expect(secretNotes([keyed], ["API_KEYS", "CARD_KEY"])).toEqual([]);
+  });
+
+  test("webhooks without a key are said to be unsigned, and hold up nothing", () => {
+    expect(secretFault([pushing], [])).toEqual([]);
+    expect(secretNotes([pushing], [])).toEqual([expect.stringMatching(/not signed.*PUSH_SIGNING_KEY/)]);
+    expect(secretNotes([pushing], ["PUSH_SIGNING_KEY"])).toEqual([]);
   });
 });

@@ -36,9 +36,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   bindings: ["operations", "agent", "task", "protocol"],
   edge: ["bindings", "operations", "agent", "protocol"],
-  env: ["src/operations/ports.ts", "src/push/job.ts", "protocol"],
-  "durable-objects": ["agent", "task", "push", "protocol", "env", "src/operations/ports.ts"],
+  needs: [],
+  env: ["needs", "src/operations/ports.ts", "src/push/job.ts", "protocol"],
+  "durable-objects": ["agent", "task", "push", "protocol", "env", "needs", "src/operations/ports.ts"],
   worker: [
+    "needs",
     "edge",
     "bindings",
     "operations",
@@ -66,7 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   card: ["signature", "protocol"],
   testing: ["worker", "env", "agent", "protocol"],
-  cli: [],
+  cli: ["needs"],
 };
 
 const VAGUE_NAMES = new Set([
