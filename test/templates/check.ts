@@ -42,11 +42,15 @@ function shell(line: string, cwd: string): string {
   }
 }
 
-const tarball = join(folder, shell(`npm pack --silent --pack-destination ${folder}`, ROOT).trim());
+const pack = (path: string) =>
+  join(folder, shell(`npm pack --silent --pack-destination ${folder}`, join(ROOT, path)).trim());
+const tarball = pack(".");
+/** What `npm create durable-a2a` runs. */
+const creator = pack("packages/create-durable-a2a");
 /** The package as npx would have it: installed, with nothing of this repository beside it. */
 const installed = join(folder, "installed");
 shell(
-  `mkdir ${installed} && cd ${installed} && npm init -y && npm install --no-audit --no-fund ${tarball}`,
+  `mkdir ${installed} && cd ${installed} && npm init -y && npm install --no-audit --no-fund ${tarball} ${creator}`,
   folder,
 );
 const nodeVersion = shell("node --version", folder).trim();
@@ -62,10 +66,15 @@ interface Project {
 
 function scaffold(name: string, options: string): Project {
   const start = performance.now();
-  const bin = join(installed, "node_modules/.bin/create-agent");
+  const bin = join(installed, "node_modules/.bin/create-durable-a2a");
   const printed = shell(`${bin} '${name}' --package file:${tarball} --no-git ${options}`, folder);
   return { name, path: join(folder, name), printed, seconds: (performance.now() - start) / 1000 };
 }
+
+// From a clone the package goes into the project, which needs no registry for it.
+shell(`npm run create-agent -- '${folder}/from a clone' --yes --no-install --no-git`, ROOT);
+const vendored = readFileSync(join(folder, "from a clone/package.json"), "utf8");
+check(vendored.includes("file:vendor/durable-a2a-"), "a clone packs the package into the project");
 
 interface Running {
   url: string;
@@ -171,6 +180,21 @@ class Client {
   }
 }
 
+/** The calls that the README of a project shows, but for those with a task to be filled in. */
+function readmeCalls({ path }: Project, url: string, key: string): void {
+  const readme = readFileSync(join(path, "README.md"), "utf8");
+  const calls = readme.split("\n").filter((line) => line.startsWith("curl") && !line.includes("TASK"));
+  check(calls.length > 0, "a README shows calls");
+  for (const call of calls) {
+    const line = `API_KEY=${key}; ${call.replaceAll("http://127.0.0.1:8787", url)}`;
+    const answer = shell(line, path);
+    check(
+      /^(\{"task":|id: \d+\ndata: \{"task":)/.test(answer),
+      `${line} is answered with a task: ${answer}`,
+    );
+  }
+}
+
 const textOf = ({ status }: Task) => status.message?.parts[0]?.text ?? "";
 
 /** What each template can do, by what it prints and answers. */
@@ -235,6 +259,7 @@ for (const [template, journey] of Object.entries(JOURNEYS)) {
   const [, curl = ""] = /Say hello: +(curl .*)/.exec(project.printed) ?? [];
   const answer = shell(curl.replace("http://127.0.0.1:8787", running.url), path);
   check(answer.startsWith('{"task":'), `the printed curl gets a task: ${answer}`);
+  readmeCalls(project, running.url, /X-API-Key: ([\w-]+)/.exec(curl)?.[1] ?? "");
   await journey(new Client(running.url, curl), running);
   await running.stop();
   if (template === "hello") {
