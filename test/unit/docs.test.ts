@@ -14,6 +14,9 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync
 import { dirname, join, relative } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import { LimitsSchema } from "../../src/agent/limits.ts";
+import { ERRORS } from "../../src/protocol/errors.ts";
+import { OPERATIONS } from "../../src/protocol/operations.ts";
 import { anchorsOf, type Block, blocksOf, linksOf, moduleOf, withoutComments } from "./markdown.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -106,5 +109,31 @@ describe("the links of the documentation", () => {
     const readme = documents.find(({ path }) => path === "README.md")?.markdown ?? "";
     const all = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
     expect(linksOf(readme)).toEqual(expect.arrayContaining(all));
+  });
+});
+
+describe("the tables of the documentation", () => {
+  const document = (path: string) => readFileSync(join(root, "docs", path), "utf8");
+
+  test("of errors has every error, with its code and statuses", () => {
+    const rows = Object.entries(ERRORS).map(
+      ([reason, { code, http, status }]) => `| \`${reason}\` | ${code} | ${http} | ${status} |`,
+    );
+    const table = document("bindings-and-versions.md").match(/^\| `[A-Z_]+` \| .*$/gm);
+    expect(table).toEqual(rows);
+  });
+
+  test("of operations has every operation, with its verbs and path", () => {
+    const table = document("bindings-and-versions.md");
+    for (const [name, { verbs, path }] of Object.entries(OPERATIONS)) {
+      const verb = verbs.join("` or `");
+      expect(table).toContain(`| \`${name}\` | \`${verb} ${path}\` |`);
+    }
+  });
+
+  test("of limits has every limit that can be set", () => {
+    const names = [...Object.keys(LimitsSchema.parse({})), "tasksPerOwner", "streamsPerOwner"];
+    const table = document("limits-and-costs.md").match(/^\| .*$/gm)?.join("\n");
+    for (const name of names) expect(table).toContain(`\`${name}\``);
   });
 });
