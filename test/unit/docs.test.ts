@@ -10,7 +10,16 @@
  * An error of the compiler, `docs/turn.md.ts(12,3)`, has the line of the Markdown file.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
@@ -68,7 +77,9 @@ function typeCheck(modules: { path: string; block: Block }[]): string {
 describe("the blocks of the documentation", () => {
   test("that are TypeScript have the right types, and one that has not is found", () => {
     const modules = blocks.filter(({ block }) => TYPESCRIPT.includes(block.info));
-    const wrong = blocksOf("\n<!-- given\ndeclare const name: string;\n-->\n```ts\nname.length();\n```\n");
+    const wrong = blocksOf(
+      "\n<!-- given\ndeclare const name: string;\n-->\n```ts\nname.length();\n```\n",
+    );
     const said = typeCheck([...modules, ...wrong.map((block) => ({ path: "wrong.md", block }))]);
     expect(said.split("\n").filter((line) => !/^ |^$/.test(line))).toEqual([
       expect.stringMatching(/^wrong\.md\.5\.ts\(6,6\): error TS2349/),
@@ -133,7 +144,9 @@ describe("the tables of the documentation", () => {
 
   test("of limits has every limit that can be set", () => {
     const names = [...Object.keys(LimitsSchema.parse({})), "tasksPerOwner", "streamsPerOwner"];
-    const table = document("limits-and-costs.md").match(/^\| .*$/gm)?.join("\n");
+    const table = document("limits-and-costs.md")
+      .match(/^\| .*$/gm)
+      ?.join("\n");
     for (const name of names) expect(table).toContain(`\`${name}\``);
   });
 });
