@@ -20,7 +20,7 @@ export function blocksOf(markdown: string): Block[] {
     const fence = index + whole.indexOf(`\`\`\`${info}\n${code}`);
     return { info, code, given, line: markdown.slice(0, fence).split("\n").length };
   });
-  const left = /^.*(```|<!-- given).*$/m.exec(markdown.replace(BLOCK, ""));
+  const left = /^[\s>*\d.-]*(```|<!-- given).*$/m.exec(markdown.replace(BLOCK, ""));
   if (left) throw new Error(`not a fenced block at the start of a line: ${left[0]}`);
   return blocks;
 }
