@@ -7,7 +7,7 @@
  * - `ts members`: members of what is given to `defineAgent`, type-checked as such.
  * - `json`, `jsonc`, `toml`: is parsed. `sh`: is parsed by bash. `text`: is what a program prints.
  *
- * An error of the compiler, `docs/turn.md.ts(12,3)`, has the line of the Markdown file.
+ * An error of the compiler, `docs/turn.md.7.ts(12,3)`, names the block by its fence (7) and has the line of the Markdown file (12).
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
