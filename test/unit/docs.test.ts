@@ -1,12 +1,18 @@
 /**
- * The documentation: its programs are type-checked, its JSON is JSON, its links lead somewhere.
+ * The documentation is true of the code, as far as a machine can tell. Of each fenced block the word after the fence says
+ * what is done with it, and there is no word for doing nothing:
  *
- * A block of `ts` is a whole module. `ts part` is statements, with the names of `docs-prelude.ts` around them; `ts member`
- * is members of an agent's definition. `node` after it: it runs in Node.js, with the types of that.
+ * - `ts`: a whole module, which is type-checked. What its reader brings (`declare const env: unknown;`) is in a comment
+ *   `<!-- given … -->` right above the fence.
+ * - `ts members`: members of what is given to `defineAgent`, type-checked as such.
+ * - `json`, `jsonc`, `toml`: is parsed. `sh`: is parsed by bash. `text`: is what a program prints.
+ *
+ * An error of the compiler, `docs/turn.md.7.ts(12,3)`, names the block by its fence (7) and has the line of the Markdown file (12).
  */
-import { execFile } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,161 +20,133 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { dirname, join, relative } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { LimitsSchema } from "../../src/agent/limits.ts";
+import { ERRORS } from "../../src/protocol/errors.ts";
+import { OPERATIONS } from "../../src/protocol/operations.ts";
+import { anchorsOf, type Block, blocksOf, linksOf, moduleOf, withoutComments } from "./markdown.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const DOCUMENTS = [
-  "README.md",
-  "SECURITY.md",
-  "AGENTS.md",
-  ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
-  ...readdirSync(join(ROOT, "templates")).map((name) => `templates/${name}/README.md`),
-];
+const root = join(import.meta.dirname, "../..");
 
-interface Block {
-  /** `docs/turn.md:7` */
-  where: string;
-  language: string;
-  kinds: string[];
-  text: string;
-}
-
-function blocksOf(path: string): Block[] {
-  const source = readFileSync(join(ROOT, path), "utf8");
-  return Array.from(source.matchAll(/^( *)```(\w*) *(.*)\n([\s\S]*?)^ *```$/gm), (match) => {
-    const [, indent = "", language = "", kinds = "", text = ""] = match;
-    const line = source.slice(0, match.index).split("\n").length;
-    return {
-      where: `${path}:${line}`,
-      language,
-      kinds: kinds.split(" ").filter(Boolean),
-      text: text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
-    };
-  });
-}
-
-const blocks = DOCUMENTS.flatMap(blocksOf);
-
-describe("programs", () => {
-  mkdirSync(join(ROOT, ".wrangler"), { recursive: true });
-  const folder = mkdtempSync(join(ROOT, ".wrangler/docs-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  function module({ kinds, text }: Block): string {
-    const whole = text
-      .replace(/^( *)\/\/ …$/gm, "$1...rest,")
-      .replaceAll("../src/index.ts", "./hello.ts");
-    if (kinds.includes("member")) {
-      return `import type { AgentDefinition } from "durable-a2a";\nimport * as a2a from "durable-a2a";\nconst { oidc, signWith } = a2a;\nexport const members: Partial<AgentDefinition> = {\n${whole}};\nexport const used = [oidc, signWith];\n`;
-    }
-    if (kinds.includes("part")) {
-      const imports = whole.match(/^import [\s\S]*?;$/gm)?.join("\n") ?? "";
-      const missing = ["defineAgent", "verifyCard", "verifyNotification"].filter(
-        (name) => whole.includes(name) && !imports.includes(name),
-      );
-      const from: Record<string, string> = { verifyCard: "/card", verifyNotification: "/push" };
-      const added = missing.map((name) => `import { ${name} } from "durable-a2a${from[name] ?? ""}";`);
-      return `${added.join("\n")}\n${whole}\nexport {};\n`;
-    }
-    return whole;
-  }
-
-  test("are type-checked", { timeout: 60_000 }, async () => {
-    const programs = blocks.filter(({ language }) => language === "ts");
-    expect(programs.length).toBeGreaterThan(20);
-    const places = new Map<string, string>();
-    mkdirSync(join(folder, "node"));
-    writeFileSync(
-      join(folder, "node/prelude.ts"),
-      "declare global { function receive(request: Request): Promise<Response>; }\nexport {};\n",
-    );
-    writeFileSync(
-      join(folder, "node/tsconfig.json"),
-      JSON.stringify({
-        extends: "../../../tsconfig.node.json",
-        compilerOptions: { types: ["node"] },
-        include: ["*.ts"],
-        exclude: [],
-      }),
-    );
-    for (const [index, block] of programs.entries()) {
-      const name = `block-${index}.ts`;
-      places.set(name, block.where);
-      writeFileSync(join(folder, block.kinds.includes("node") ? "node" : "", name), module(block));
-    }
-    writeFileSync(join(folder, "hello.ts"), readFileSync(join(ROOT, "templates/hello/src/index.ts")));
-    writeFileSync(
-      join(folder, "prelude.ts"),
-      readFileSync(join(import.meta.dirname, "docs-prelude.ts")),
-    );
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({
-        extends: "../../tsconfig.node.json",
-        compilerOptions: {
-          noUnusedLocals: false,
-          noUnusedParameters: false,
-          allowUnusedLabels: true,
-          paths: {
-            "durable-a2a": ["../../src/index.ts"],
-            "durable-a2a/*": ["../../src/*.ts"],
-          },
-        },
-        include: ["*.ts"],
-        exclude: [],
-      }),
-    );
-    const tsc = join(ROOT, "node_modules/.bin/tsc");
-    const check = (path: string) =>
-      new Promise<string>((resolve) => {
-        execFile(process.execPath, [tsc, "-p", path, "--pretty", "false"], (_, stdout) =>
-          resolve(stdout),
-        );
-      });
-    const errors = (await Promise.all([folder, join(folder, "node")].map(check))).join("");
-    const named = errors.replace(
-      /^.*?(block-\d+\.ts)/gm,
-      (_, name: string) => `${places.get(name)} (${name})`,
-    );
-    expect(named).toBe("");
-  });
-});
-
-test.each(blocks.filter(({ language }) => language === "json"))("$where is JSON", ({ text }) => {
-  expect(() => JSON.parse(text.replaceAll("…", ""))).not.toThrow();
-});
-
-test.each(blocks.filter(({ language }) => language === "jsonc"))(
-  "$where is JSON with comments",
-  ({ text }) => {
-    expect(() => JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))).not.toThrow();
-  },
+const paths = globSync(["*.md", "docs/*.md", "templates/*/*.md"], { cwd: root }).sort();
+const documents = paths.map((path) => ({ path, markdown: readFileSync(join(root, path), "utf8") }));
+const blocks = documents.flatMap(({ path, markdown }) =>
+  blocksOf(markdown).map((block) => ({ path, block })),
 );
 
-describe("links", () => {
-  const anchorsOf = (path: string) => {
-    const headings = readFileSync(path, "utf8").matchAll(/^#+ (.*)$/gm);
-    return Array.from(headings, ([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, "")
-        .replaceAll(" ", "-"),
-    );
-  };
+const CHECKS: Record<string, (code: string) => unknown> = {
+  json: JSON.parse,
+  jsonc: (code) => JSON.parse(withoutComments(code)),
+  toml: parseToml,
+  sh: (code) => execFileSync("bash", ["-n"], { input: code, stdio: "pipe" }),
+  text: (code) => code,
+};
+const TYPESCRIPT = ["ts", "ts members"];
 
-  test.each(DOCUMENTS)("%s leads to what is there", (document) => {
-    const source = readFileSync(join(ROOT, document), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
-    for (const [, target = ""] of source.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
-      const [path = "", anchor] = target.split("#");
-      const file = path === "" ? join(ROOT, document) : join(ROOT, dirname(document), path);
-      expect(existsSync(file), `${document}: ${target}`).toBe(true);
-      if (anchor !== undefined) expect(anchorsOf(file), `${document}: ${target}`).toContain(anchor);
+/** What the compiler says of the blocks, each of them a module of one program. */
+function typeCheck(modules: { path: string; block: Block }[]): string {
+  // In the repository, where packages are found; and ignored by git.
+  mkdirSync(join(root, ".wrangler"), { recursive: true });
+  const folder = mkdtempSync(join(root, ".wrangler/docs-"));
+  try {
+    for (const { path, block } of modules) {
+      const file = join(folder, `${path}.${block.line}.ts`);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, moduleOf(block));
+    }
+    const config = {
+      extends: relative(folder, join(root, "tsconfig.node.json")),
+      // Examples show what they define, and need not use it.
+      compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
+      include: ["**/*.ts"],
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const tsc = join(root, "node_modules/typescript/lib/tsc.js");
+    const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", "."], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    return stdout + stderr;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe("the blocks of the documentation", () => {
+  test("that are TypeScript have the right types, and one that has not is found", () => {
+    const modules = blocks.filter(({ block }) => TYPESCRIPT.includes(block.info));
+    const wrong = blocksOf(
+      "\n<!-- given\ndeclare const name: string;\n-->\n```ts\nname.length();\n```\n",
+    );
+    const said = typeCheck([...modules, ...wrong.map((block) => ({ path: "wrong.md", block }))]);
+    expect(said.split("\n").filter((line) => !/^ |^$/.test(line))).toEqual([
+      expect.stringMatching(/^wrong\.md\.5\.ts\(6,6\): error TS2349/),
+    ]);
+  }, 60_000);
+
+  test("that are anything else can be read", () => {
+    const faults = blocks
+      .filter(({ block }) => !TYPESCRIPT.includes(block.info))
+      .flatMap(({ path, block: { info, code, line } }) => {
+        const check = CHECKS[info];
+        try {
+          if (!check) throw new Error(`no check for blocks of "${info}"`);
+          check(code);
+          return [];
+        } catch (error) {
+          return [`${path}:${line}: ${(error as Error).message}`];
+        }
+      });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the links of the documentation", () => {
+  test.each(documents)("of $path lead somewhere", ({ path, markdown }) => {
+    const broken = linksOf(markdown)
+      .filter((target) => !/^(https?|mailto):/.test(target))
+      .filter((target) => {
+        const [file = "", anchor] = target.split("#");
+        const to = file === "" ? join(root, path) : join(root, dirname(path), file);
+        if (!existsSync(to)) return true;
+        return anchor !== undefined && !anchorsOf(readFileSync(to, "utf8")).includes(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  test("of the README lead to every document", () => {
+    const readme = documents.find(({ path }) => path === "README.md")?.markdown ?? "";
+    const all = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
+    expect(linksOf(readme)).toEqual(expect.arrayContaining(all));
+  });
+});
+
+describe("the tables of the documentation", () => {
+  const document = (path: string) => readFileSync(join(root, "docs", path), "utf8");
+
+  test("of errors has every error, with its code and statuses", () => {
+    const rows = Object.entries(ERRORS).map(
+      ([reason, { code, http, status }]) => `| \`${reason}\` | ${code} | ${http} | ${status} |`,
+    );
+    const table = document("bindings-and-versions.md").match(/^\| `[A-Z_]+` \| .*$/gm);
+    expect(table).toEqual(rows);
+  });
+
+  test("of operations has every operation, with its verbs and path", () => {
+    const table = document("bindings-and-versions.md");
+    for (const [name, { verbs, path }] of Object.entries(OPERATIONS)) {
+      const verb = verbs.join("` or `");
+      expect(table).toContain(`| \`${name}\` | \`${verb} ${path}\` |`);
     }
   });
 
-  test("the README leads to every page", () => {
-    const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-    for (const name of readdirSync(join(ROOT, "docs"))) expect(readme).toContain(`docs/${name}`);
+  test("of limits has every limit that can be set", () => {
+    const names = [...Object.keys(LimitsSchema.parse({})), "tasksPerOwner", "streamsPerOwner"];
+    const table = document("limits-and-costs.md")
+      .match(/^\| .*$/gm)
+      ?.join("\n");
+    for (const name of names) expect(table).toContain(`\`${name}\``);
   });
 });
