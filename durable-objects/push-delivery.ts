@@ -100,6 +100,11 @@ export class PushDelivery {
     return due;
   }
 
+  /** Goes on with what is overdue, whatever became of the alarm that stood by for it. */
+  resume(): void {
+    if (this.#deps.cursors.count > 0 && this.#due().length > 0) this.#drive();
+  }
+
   /** The next events of a webhook, for the one who comes for them first. */
   lease(id: string): Lease | undefined {
     const { cursors, taskId } = this.#deps;

@@ -140,6 +140,7 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
     /** Does something with the task, when it is the owner's; one that never was and another's look alike. */
     #with<T>(owner: string, work: (record: TaskRecord) => Result<T>): Result<T> {
       this.#parts.runner.start();
+      this.#parts.delivery.resume();
       const { record } = this.#parts.log;
       return record?.owner === owner ? work(record) : refuse("TASK_NOT_FOUND");
     }

@@ -4,7 +4,7 @@ import { pushKeys, type Signed } from "../src/push/sign.ts";
 
 export const ISSUER = "https://agents.example.com/agents/a";
 export const AUDIENCE = "https://hooks.example.com";
-export const URL_OF_HOOK = `${AUDIENCE}/in/hook`;
+const URL_OF_HOOK = `${AUDIENCE}/in/hook`;
 
 export const BODY: string = JSON.stringify({
   statusUpdate: {

@@ -193,6 +193,15 @@ describe.each(NAMES)("template %s", (template) => {
   });
 });
 
+test("npm create durable-a2a brings the version that it belongs to", async () => {
+  const creator = await import("../../packages/create-durable-a2a/package.json", {
+    with: { type: "json" },
+  });
+  const own = await import("../../package.json", { with: { type: "json" } });
+  expect(creator.default.version).toBe(own.default.version);
+  expect(creator.default.dependencies["durable-a2a"]).toBe(own.default.version);
+});
+
 test("every folder of templates/ can be chosen", () => {
   const folders = readdirSync(join(import.meta.dirname, "../../templates"));
   expect(folders.sort()).toEqual([...NAMES].sort());

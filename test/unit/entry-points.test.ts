@@ -15,7 +15,12 @@ test("the package has these entry points, each built from a file of the source, 
     types: `./dist/src/${name}.d.ts`,
     default: `./dist/src/${name}.js`,
   });
-  expect(exports).toEqual({ ".": built("index"), "./card": built("card"), "./push": built("push") });
+  expect(exports).toEqual({
+    ".": built("index"),
+    "./card": built("card"),
+    "./push": built("push"),
+    "./testing": built("testing"),
+  });
   const readme = readFileSync(join(root, "README.md"), "utf8");
   for (const entry of Object.keys(exports)) {
     expect(readme).toContain(`from "durable-a2a${entry.slice(1)}"`);

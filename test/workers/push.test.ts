@@ -9,7 +9,7 @@ import { pushDeliveries, replayPush, restartPush } from "durable-a2a";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Step } from "../lab/script.ts";
 import { script as listed } from "./agents.ts";
-import { BINDINGS, expectRefused, operate, pause, reached, send, start } from "./bindings.ts";
+import { BINDINGS, expectRefused, getTask, operate, pause, reached, send, start } from "./bindings.ts";
 import { script } from "./client.ts";
 import { alarmOf, gone, stubOf, tablesOf } from "./kept.ts";
 import { meter } from "./meter.ts";
@@ -299,6 +299,23 @@ describe("the queue and what may be lost", () => {
     expect(((await alarmOf(id)) ?? 0) - Date.now()).toBeLessThanOrEqual(30_000);
     later(31_000);
     await drive(id);
+    expect(inShort(received)).toEqual(["artifact a", "status COMPLETED"]);
+  });
+
+  test("the alarm is lost as well: whoever asks for the task sends the job again, once", async () => {
+    const received = receive();
+    const { id } = await send("rest", script(artifact("a")), {}, inline());
+    await pause(30);
+    queues.take();
+    await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+    await abortAllDurableObjects();
+    for (let asked = 0; asked < 3; asked++) await getTask("rest", id);
+    await pause(30);
+    expect(queues.take()).toHaveLength(1);
+    expect(((await alarmOf(id)) ?? 0) - Date.now()).toBeGreaterThan(25_000);
+    await abortAllDurableObjects();
+    await getTask("rest", id);
+    await pump();
     expect(inShort(received)).toEqual(["artifact a", "status COMPLETED"]);
   });
 

@@ -14,7 +14,7 @@ import { CommandError } from "../command-error.ts";
 import { type Choices, readArguments, USAGE, withDefaults } from "./choices.ts";
 import { farewell } from "./farewell.ts";
 import { projectName } from "./names.ts";
-import { needsOwnNode } from "./node-version.ts";
+import { needsOwnNode, usersNode } from "./node-version.ts";
 import { dependency, templateFiles, VERSION } from "./package-files.ts";
 import { ask } from "./questions.ts";
 import { render } from "./render.ts";
@@ -120,7 +120,7 @@ async function write(
     {
       name: projectName(basename(resolve(choices.folder))),
       dependency: spec ?? (await dependency(draft)),
-      node: needsOwnNode(process.versions.node) ? OWN_NODE : undefined,
+      node: needsOwnNode(await usersNode()) ? OWN_NODE : undefined,
     },
     templateFiles("long-job").get("wrangler.jsonc") ?? "",
   );

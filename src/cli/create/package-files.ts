@@ -6,7 +6,7 @@ import type { Files } from "./render.ts";
 import { run } from "./run.ts";
 
 /** The folder of the package: above `src/cli/create`, or `dist/src/cli/create` once it is built. */
-export const ROOT: string = join(
+const ROOT: string = join(
   import.meta.dirname,
   import.meta.dirname.split(sep).includes("dist") ? "../../../.." : "../../..",
 );

@@ -10,11 +10,17 @@ export interface Ended {
   output: string;
 }
 
-export function run(command: string, args: readonly string[], folder: string): Promise<Ended> {
+export function run(
+  command: string,
+  args: readonly string[],
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Ended> {
   return new Promise((resolve) => {
     // A group of its own: npm's children are ended with it.
     const child = spawn(command, args, {
       cwd: folder,
+      env,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
