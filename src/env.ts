@@ -1,4 +1,5 @@
 /** The bindings a Worker needs, and what reaches the objects through them. */
+import { type NeedyAgent, needsOf } from "./needs.ts";
 import type { IndexPort, RateLimiter, TaskDirectory, TaskPort } from "./operations/ports.ts";
 import type { Job } from "./push/job.ts";
 
@@ -7,6 +8,10 @@ export interface Bindings {
   TASK_INDEX: DurableObjectNamespace;
   /** Where clients reach the Worker, such as `https://agents.example.com`; the URL of the request when unset. */
   PUBLIC_URL?: string;
+  /** Where the data of tasks stays, whoever calls from where. Set before the first task; not on this machine. */
+  JURISDICTION?: DurableObjectJurisdiction;
+  /** Near where new objects are made. Default: near who calls first. */
+  LOCATION_HINT?: DurableObjectLocationHint;
   /** Jobs for webhooks, and those for webhooks whose last attempt timed out; needed by agents with `push`. */
   PUSH_QUEUE?: Queue<Job>;
   PUSH_SLOW_QUEUE?: Queue<Job>;
@@ -27,15 +32,14 @@ export function checkBindings(env: unknown): Bindings {
   const missing = Object.entries(NEEDED).filter(([name]) => !(name in bindings));
   if (missing.length > 0) {
     const classes = missing.map(([, className]) => `"${className}"`).join(", ");
+    const objects = missing.map(
+      ([name, className]) => `{ "name": "${name}", "class_name": "${className}" }`,
+    );
     throw new Error(
-      `Missing Durable Object bindings. Add to wrangler.toml:\n${missing
-        .map(
-          ([name, className]) =>
-            `[[durable_objects.bindings]]\nname = "${name}"\nclass_name = "${className}"\n`,
-        )
-        .join(
-          "",
-        )}[[migrations]]\ntag = "v1"\nnew_sqlite_classes = [${classes}]\nand export the classes: export const { TaskObject, TaskIndex } = durableObjects(agent);`,
+      `Missing Durable Object bindings. Add to wrangler.jsonc:
+"durable_objects": { "bindings": [${objects.join(", ")}] },
+"migrations": [{ "tag": "v1", "new_sqlite_classes": [${classes}] }]
+and export the classes: export const { TaskObject, TaskIndex } = durableObjects(agent);`,
     );
   }
   if (bindings.PUBLIC_URL && !/^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(bindings.PUBLIC_URL)) {
@@ -67,59 +71,63 @@ export function checkPush(
   for (const slow of [false, true]) pushQueue(bindings, slow);
 }
 
-/** A line for each secret that callers of the agent cannot get in without, and that is not set. */
-export function missingSecrets(
-  bindings: Bindings,
-  { id, definition }: { id: string; definition: { auth: { secrets?: readonly string[] } } },
-): string[] {
-  const { secrets = [] } = definition.auth;
-  return secrets
-    .filter((name) => !(bindings as unknown as Record<string, unknown>)[name])
-    .map(
-      (name) =>
-        `Missing secret ${name}: nobody gets in to agent "${id}". Add it to .dev.vars beside the configuration, and to the deployed Worker with: npx wrangler secret put ${name}`,
-    );
+/** A line for each secret and rate-limit binding that nobody is served without, and that is not there. */
+export function missingNeeds(bindings: Bindings, agent: NeedyAgent): string[] {
+  const { id, rateLimits } = needsOf(agent);
+  const { secrets = [] } = agent.definition.auth;
+  const isMissing = (name: string) => !(bindings as unknown as Record<string, unknown>)[name];
+  return [
+    ...secrets
+      .filter(isMissing)
+      .map(
+        (name) =>
+          `Missing secret ${name}: nobody gets in to agent "${id}". Add it to .dev.vars beside the configuration, and to the deployed Worker with: npx wrangler secret put ${name}`,
+      ),
+    ...rateLimits.filter(isMissing).map(missingLimit),
+  ];
+}
+
+function missingLimit(name: string): string {
+  return `Missing rate-limit binding ${name}: nobody is served. Add to wrangler.jsonc:
+"ratelimits": [{ "name": "${name}", "namespace_id": "1001", "simple": { "limit": 100, "period": 60 } }]`;
 }
 
 /** The queue of jobs for webhooks; throws with what to add to the configuration when there is none. */
 export function pushQueue(bindings: Bindings, slow: boolean): Queue<Job> {
   const queue = slow ? bindings.PUSH_SLOW_QUEUE : bindings.PUSH_QUEUE;
   if (queue) return queue;
-  throw new Error(`Missing queue bindings for push notifications. Add to wrangler.toml:
-${queueConfiguration("PUSH_QUEUE", "push")}${queueConfiguration("PUSH_SLOW_QUEUE", "push-slow")}
-[[queues.consumers]]
-queue = "push-dead"
+  throw new Error(`Missing queue bindings for push notifications. Add to wrangler.jsonc:
+"queues": {
+  "producers": [
+    { "binding": "PUSH_QUEUE", "queue": "push" },
+    { "binding": "PUSH_SLOW_QUEUE", "queue": "push-slow" }
+  ],
+  "consumers": [
+    { "queue": "push", "max_batch_size": 5, "max_batch_timeout": 0, "dead_letter_queue": "push-dead" },
+    { "queue": "push-slow", "max_batch_size": 5, "max_batch_timeout": 0, "dead_letter_queue": "push-dead" },
+    { "queue": "push-dead" }
+  ]
+}
 and create the queues: npx wrangler queues create push (and push-slow, push-dead)`);
 }
 
-function queueConfiguration(binding: string, queue: string): string {
-  return `
-[[queues.producers]]
-binding = "${binding}"
-queue = "${queue}"
-
-[[queues.consumers]]
-queue = "${queue}"
-max_batch_size = 5
-max_batch_timeout = 0
-dead_letter_queue = "push-dead"
-`;
-}
-
 /** The task objects. A stub that threw stays broken, so each use gets a new one. */
-export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
+export function taskDirectory(bindings: Bindings): TaskDirectory {
+  const { TASK_OBJECT } = bindings;
   // The namespace is typed by what a Worker binds; which class that is, `durableObjects` decides.
-  const port = (id: DurableObjectId) => TASK_OBJECT.get(id) as unknown as TaskPort;
+  const port = (stub: DurableObjectStub) => stub as unknown as TaskPort;
   return {
     create(name) {
-      const id = name === undefined ? TASK_OBJECT.newUniqueId() : TASK_OBJECT.idFromName(name);
-      return { id: id.toString(), task: port(id) };
+      const namespace = within(TASK_OBJECT, bindings);
+      const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(name);
+      return { id: id.toString(), task: port(namespace.get(id, near(bindings))) };
     },
     find(text) {
       try {
+        // A namespace of no jurisdiction finds the objects of all, those included that are older than the setting.
         const id = TASK_OBJECT.idFromString(text);
         // Upper case parses too, but is another text: one id, one task.
-        return id.toString() === text ? port(id) : undefined;
+        return id.toString() === text ? port(TASK_OBJECT.get(id)) : undefined;
       } catch {
         return undefined;
       }
@@ -128,15 +136,23 @@ export function taskDirectory({ TASK_OBJECT }: Bindings): TaskDirectory {
 }
 
 /** The index of an owner's tasks. */
-export function taskIndex({ TASK_INDEX }: Bindings, owner: string): IndexPort {
-  return TASK_INDEX.getByName(owner) as unknown as IndexPort;
+export function taskIndex(bindings: Bindings, owner: string): IndexPort {
+  const namespace = within(bindings.TASK_INDEX, bindings);
+  return namespace.getByName(owner, near(bindings)) as unknown as IndexPort;
+}
+
+/** Throws when the platform does not have the jurisdiction, as on this machine: data goes nowhere else instead. */
+function within(namespace: DurableObjectNamespace, { JURISDICTION }: Bindings): DurableObjectNamespace {
+  return JURISDICTION ? namespace.jurisdiction(JURISDICTION) : namespace;
+}
+
+function near({ LOCATION_HINT }: Bindings): DurableObjectNamespaceGetDurableObjectOptions | undefined {
+  return LOCATION_HINT ? { locationHint: LOCATION_HINT } : undefined;
 }
 
 /** The rate-limit binding of that name. Without it nobody is served: a limit that is not there limits nothing. */
 export function rateLimiter(bindings: Bindings, name: string): RateLimiter {
   const binding = (bindings as unknown as Record<string, RateLimiter | undefined>)[name];
   if (typeof binding?.limit === "function") return binding;
-  throw new Error(
-    `Missing rate-limit binding. Add to wrangler.toml:\n[[ratelimits]]\nname = "${name}"\nnamespace_id = "1001"\nsimple = { limit = 100, period = 60 }`,
-  );
+  throw new Error(missingLimit(name));
 }

@@ -6,7 +6,7 @@ import {
   type Bindings,
   checkBindings,
   checkPush,
-  missingSecrets,
+  missingNeeds,
   rateLimiter,
   taskDirectory,
   taskIndex,
@@ -18,7 +18,7 @@ import { pushKeys } from "./push/sign.ts";
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   checkPush(bindings, agent, () => publicUrl(bindings, request));
-  for (const warning of missingSecrets(bindings, agent)) warnOnce(bindings, warning);
+  for (const warning of missingNeeds(bindings, agent)) warnOnce(bindings, warning);
   if (agent.push) checkSigning(bindings);
   return {
     agent,

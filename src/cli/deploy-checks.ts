@@ -29,6 +29,10 @@ export interface WorkerConfig {
 const OLDEST_DATE = "2024-04-03";
 const OBJECTS = { TASK_OBJECT: "TaskObject", TASK_INDEX: "TaskIndex" } as const;
 const QUEUES = ["PUSH_QUEUE", "PUSH_SLOW_QUEUE"] as const;
+const PLACES: Readonly<Record<string, readonly string[]>> = {
+  JURISDICTION: ["eu", "us", "fedramp", "fedramp-high"],
+  LOCATION_HINT: "wnam enam sam weur eeur apac apac-ne apac-se oc afr me".split(" "),
+};
 const SIGNING_KEY = "PUSH_SIGNING_KEY";
 /** Lets the queue go on while a slow webhook has its time. */
 const QUEUE_FLAG = "queue_consumer_no_wait_for_wait_until";
@@ -43,6 +47,7 @@ export function configFaults(config: WorkerConfig, today: string, newestDate: st
     ...dateFaults(config.compatibility_date, today, newestDate),
     ...objectFaults(config),
     ...urlFaults(config),
+    ...placeFaults(config),
   ];
 }
 
@@ -162,6 +167,15 @@ function urlFaults({ vars = {}, workers_dev, route, routes = [] }: WorkerConfig)
     return [`PUBLIC_URL must be the https URL that clients use, not ${PUBLIC_URL}`];
   }
   return [];
+}
+
+/** A jurisdiction that Cloudflare does not have is an error for every caller. */
+function placeFaults({ vars = {} }: WorkerConfig): string[] {
+  return Object.entries(PLACES).flatMap(([name, known]) => {
+    const place = vars[name];
+    if (!place || known.includes(String(place))) return [];
+    return [`${name} is one of ${known.join(", ")}, not ${String(place)}`];
+  });
 }
 
 function rateLimitFaults({ ratelimits = [] }: WorkerConfig, agents: readonly AgentNeeds[]): string[] {

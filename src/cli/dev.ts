@@ -1,4 +1,5 @@
 /** `durable-a2a dev [--port N] [--persist-to DIR] [--config FILE] [--env NAME]`: the agent of a project on this machine. */
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { CommandError } from "./command-error.ts";
 import { devSigningKey } from "./dev-key.ts";
@@ -28,7 +29,11 @@ export async function dev(args: string[]): Promise<void> {
     port,
     environment: values.env,
     ...(persistTo !== undefined && { persistTo }),
-    vars: devSigningKey(config, persistTo),
+    // The local runtime has no jurisdictions.
+    vars: {
+      ...devSigningKey(config, persistTo),
+      ...(setsJurisdiction(config) && { JURISDICTION: "" }),
+    },
     onLine: (line) => console.log(line),
   });
   const ending = endWith(server);
@@ -44,6 +49,10 @@ export async function dev(args: string[]): Promise<void> {
     console.error(String(error));
   }
   await ending;
+}
+
+function setsJurisdiction(config: string): boolean {
+  return readFileSync(config, "utf8").includes("JURISDICTION");
 }
 
 interface Card {

@@ -89,6 +89,12 @@ describe("a fault says what to do", () => {
       { vars: { PUBLIC_URL: "https://localhost" } },
       /must be the https URL/,
     ],
+    ["a jurisdiction that is none", { vars: { JURISDICTION: "mars" } }, /JURISDICTION is one of eu, /],
+    [
+      "a hint that is none",
+      { vars: { LOCATION_HINT: "eu" } },
+      /LOCATION_HINT is one of .*weur.*, not eu/,
+    ],
     ["a public URL that is none", { vars: { PUBLIC_URL: "a.example.com" } }, /not a\.example\.com/],
   ])("%s", (_, changes, words) => {
     expect(configFaults({ ...good, ...changes }, TODAY, NEWEST).join("\n")).toMatch(words);
@@ -98,6 +104,7 @@ describe("a fault says what to do", () => {
     ["of today", { compatibility_date: TODAY }],
     ["the oldest", { compatibility_date: "2024-04-03" }],
     ["on a route only", { workers_dev: false, routes: ["agents.example.com/*"] }],
+    ["with a place", { vars: { JURISDICTION: "eu", LOCATION_HINT: "weur" } }],
     ["with a public URL", { vars: { PUBLIC_URL: "https://agents.example.com/a" } }],
     [
       "with the objects of another Worker",
