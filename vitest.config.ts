@@ -17,7 +17,7 @@ const resolve = {
 
 /** Journeys that wait most of their time: for servers to start or to come back, for alarms, leases, next tries. */
 const WAITING = [
-  "test/journeys/{restart,chaos,push,push-crashes,push-chaos,create-agent,deploy}.test.ts",
+  "test/journeys/{restart,chaos,push,push-crashes,push-chaos,create-agent,deploy,dev-project}.test.ts",
 ];
 
 export default defineConfig({

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ROOT, until } from "./server.ts";
 
@@ -210,6 +211,49 @@ describe("nothing is made", () => {
       await until(gone, "npm to be gone");
     },
   );
+});
+
+describe("in a terminal", () => {
+  /** Types the keys when their question is there; `script` gives the command a terminal. */
+  async function answer(args: string[], answers: [question: string, keys: string][]) {
+    const words = [process.execPath, COMMAND, ...args].map((word) => `'${word}'`).join(" ");
+    const command = `stty cols 120 rows 40; ${words}`;
+    const child = spawn("script", ["-qfec", command, "/dev/null"], {
+      cwd: parent,
+      env: { ...process.env, CI: "", TERM: "xterm" },
+    });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+    });
+    const ended = new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? -1)));
+    for (const [question, keys] of answers) {
+      await until(() => text.includes(question), question);
+      child.stdin.write(keys);
+    }
+    const code = await ended;
+    return { code, output: stripVTControlCharacters(text) };
+  }
+
+  test("what was not said is asked", async () => {
+    const { code, output } = await answer(QUICK, [
+      ["Where?", "x\r"],
+      ["What kind of agent?", "\u001b[B\r"],
+      ["Who may call it?", "\u001b[B\u001b[B\r"],
+      ["Webhooks?", "y"],
+      ["git init?", "n"],
+    ]);
+    expect(output).toMatch(/Once more: .*x --template llm --auth open --push --no-install --no-git/);
+    expect(code).toBe(0);
+    expect(files(".")).toEqual(["x"]);
+  });
+
+  test("Ctrl-C at a question leaves nothing behind", async () => {
+    const { code, output } = await answer(["x", ...QUICK], [["What kind of agent?", "\u0003"]]);
+    expect(output).toContain("Nothing was made.");
+    expect(code).toBe(130);
+    expect(files(".")).toEqual([]);
+  });
 });
 
 test("--help shows the options, --version the version", async () => {

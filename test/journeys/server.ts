@@ -1,10 +1,10 @@
 /** Servers that journeys talk to: spawned as a user would, by npm script, each on a port of its own. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { isFree } from "../../src/cli/dev-server.ts";
 import { exists, processTree } from "./processes.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -121,11 +121,6 @@ function killGroup(leader: number): void {
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const free = await new Promise<boolean>((resolve) => {
-      const probe = createServer();
-      probe.once("error", () => resolve(false));
-      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-    });
-    if (free) return port;
+    if (await isFree(port)) return port;
   }
 }
