@@ -67,6 +67,8 @@ beforeAll(async () => {
       main: "index.ts",
       compatibility_date: "2026-11-02",
       alias: { "durable-a2a": join(ROOT, "src/index.ts") },
+      // The local runtime has none; agents run here all the same.
+      vars: { JURISDICTION: "eu" },
       durable_objects: {
         bindings: [
           { name: "TASK_OBJECT", class_name: "TaskObject" },
