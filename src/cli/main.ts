@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `durable-a2a dev` and `durable-a2a deploy`. */
 import { CommandError } from "./command-error.ts";
+import { wranglerFault } from "./create/node-version.ts";
 import { deploy } from "./deploy.ts";
 import { dev } from "./dev.ts";
 
@@ -22,6 +23,8 @@ if (!command || args.includes("--help")) {
   process.exit(asked ? 0 : 2);
 }
 try {
+  const fault = wranglerFault(process.versions.node);
+  if (fault !== undefined) throw new CommandError(fault);
   await command(args);
 } catch (error) {
   // What is meant for the one at the keyboard; everything else is a fault of ours and keeps its stack.

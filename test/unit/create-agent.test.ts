@@ -13,7 +13,7 @@ import {
   withDefaults,
 } from "../../src/cli/create/choices.ts";
 import { projectName, quoted } from "../../src/cli/create/names.ts";
-import { needsOwnNode, nodeFault } from "../../src/cli/create/node-version.ts";
+import { needsOwnNode, nodeFault, wranglerFault } from "../../src/cli/create/node-version.ts";
 import { templateFiles } from "../../src/cli/create/package-files.ts";
 import { type Files, render } from "../../src/cli/create/render.ts";
 
@@ -96,6 +96,8 @@ test("an old Node.js is told so; one that is too old for wrangler brings another
     false,
     false,
   ]);
+  expect(wranglerFault("21.0.0")).toMatch(/wrangler needs Node.js 22 or later, and this is 21.0.0/);
+  expect(wranglerFault("22.0.0")).toBeUndefined();
 });
 
 describe.each(NAMES)("template %s", (template) => {

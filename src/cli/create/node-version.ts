@@ -17,6 +17,12 @@ export function needsOwnNode(version: string): boolean {
   return majorOf(version) < WRANGLERS;
 }
 
+/** Why this Node.js cannot run wrangler; undefined when it can. */
+export function wranglerFault(version: string): string | undefined {
+  if (!needsOwnNode(version)) return undefined;
+  return `wrangler needs Node.js ${WRANGLERS} or later, and this is ${version}. The project can bring its own: npm install --save-dev node, then npm run dev`;
+}
+
 /** The Node.js that the project will be run with: not the one that an npm script of this repository brings along. */
 export async function usersNode(): Promise<string> {
   const parts = (process.env.PATH ?? "").split(delimiter);
