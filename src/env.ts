@@ -1,5 +1,5 @@
 /** The bindings a Worker needs, and what reaches the objects through them. */
-import { type NeedyAgent, needsOf } from "./needs.ts";
+import { type NeedyAgent, rateLimitsOf } from "./needs.ts";
 import type { IndexPort, RateLimiter, TaskDirectory, TaskPort } from "./operations/ports.ts";
 import type { Job } from "./push/job.ts";
 
@@ -73,8 +73,8 @@ export function checkPush(
 
 /** A line for each secret and rate-limit binding that nobody is served without, and that is not there. */
 export function missingNeeds(bindings: Bindings, agent: NeedyAgent): string[] {
-  const { id, rateLimits } = needsOf(agent);
-  const { secrets = [] } = agent.definition.auth;
+  const { id, definition } = agent;
+  const { secrets = [] } = definition.auth;
   const isMissing = (name: string) => !(bindings as unknown as Record<string, unknown>)[name];
   return [
     ...secrets
@@ -83,7 +83,7 @@ export function missingNeeds(bindings: Bindings, agent: NeedyAgent): string[] {
         (name) =>
           `Missing secret ${name}: nobody gets in to agent "${id}". Add it to .dev.vars beside the configuration, and to the deployed Worker with: npx wrangler secret put ${name}`,
       ),
-    ...rateLimits.filter(isMissing).map(missingLimit),
+    ...rateLimitsOf(agent).filter(isMissing).map(missingLimit),
   ];
 }
 

@@ -33,15 +33,20 @@ export function withNeeds<T extends object>(value: T, agents: Iterable<NeedyAgen
   return Object.assign(value, { [Symbol.for(NEEDS)]: Array.from(agents, needsOf) });
 }
 
-export function needsOf({ id, push, rateLimit, definition }: NeedyAgent): AgentNeeds {
+/** Names of the agent's rate-limit bindings. */
+export function rateLimitsOf({ rateLimit = {} }: Pick<NeedyAgent, "rateLimit">): string[] {
+  return Object.values(rateLimit).flatMap((limit) => limit?.binding ?? []);
+}
+
+function needsOf(agent: NeedyAgent): AgentNeeds {
+  const { id, push, definition } = agent;
   const { auth, signing } = definition;
-  const limits = Object.values(rateLimit ?? {}).flatMap((limit) => limit?.binding ?? []);
   return {
     id,
     open: auth.requirements.length === 0,
     push: push !== undefined,
     loopback: push?.loopback ?? false,
     secrets: [...new Set([...(auth.secrets ?? []), ...(signing?.secrets ?? [])])],
-    rateLimits: [...new Set(limits)],
+    rateLimits: [...new Set(rateLimitsOf(agent))],
   };
 }

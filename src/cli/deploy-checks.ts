@@ -23,6 +23,8 @@ export interface WorkerConfig {
       | undefined;
   };
   ratelimits?: { name: string }[] | undefined;
+  /** Rate limits were written here before they had a place of their own. */
+  unsafe?: { bindings?: { name: string; type: string }[] | undefined } | undefined;
 }
 
 /** From here on Workers call methods of objects (the flag `rpc`), as all of the library does. */
@@ -78,34 +80,53 @@ export function agentFaults(
   ];
 }
 
-/** The secrets that agents need and that are not among those that are set. */
-export function secretFault(agents: readonly AgentNeeds[], set: readonly string[]): string[] {
-  return secretsOf(agents)
-    .filter((name) => !set.includes(name))
-    .map((name) => `The secret ${name} is not set. Set it: npx wrangler secret put ${name}`);
+/** What is known of the secrets of a Worker. */
+export interface Secrets {
+  /** Names of those that are set; undefined where nobody knows. */
+  set: readonly string[] | undefined;
+  /** Of the configuration (`--env`). */
+  environment: string | undefined;
 }
 
-/** What is to be said of secrets when nothing stands against a deploy. `set` is undefined where nobody knows. */
-export function secretNotes(
+/** Names of the secrets that nobody is served without; one that is a plain variable needs no setting. */
+export function secretsOf({ vars = {} }: WorkerConfig, agents: readonly AgentNeeds[]): string[] {
+  const names = new Set(agents.flatMap(({ secrets }) => secrets));
+  return [...names].filter((name) => !vars[name]);
+}
+
+/** The secrets that agents need and that are known not to be set. */
+export function secretFaults(
+  config: WorkerConfig,
   agents: readonly AgentNeeds[],
-  set: readonly string[] | undefined,
+  secrets: Secrets,
 ): string[] {
-  const unknown = set ? [] : secretsOf(agents);
+  return secretsOf(config, agents)
+    .filter((name) => secrets.set && !secrets.set.includes(name))
+    .map((name) => `The secret ${name} is not set. Set it: ${put(name, secrets)}`);
+}
+
+/** What is to be said of secrets when nothing stands against a deploy. */
+export function secretNotes(
+  config: WorkerConfig,
+  agents: readonly AgentNeeds[],
+  secrets: Secrets,
+): string[] {
+  const unknown = secrets.set ? [] : secretsOf(config, agents);
+  const unsigned = agents.some(({ push }) => push) && !secrets.set?.includes(SIGNING_KEY);
   return [
     ...unknown.map(
-      (name) =>
-        `Needs the secret ${name}: npx wrangler secret put ${name} (nobody is served without it)`,
+      (name) => `Needs the secret ${name}: ${put(name, secrets)} (nobody is served without it)`,
     ),
-    ...(agents.some(({ push }) => push) && !set?.includes(SIGNING_KEY)
+    ...(unsigned
       ? [
-          `Webhooks are not signed unless there is a secret ${SIGNING_KEY}: npx wrangler secret put ${SIGNING_KEY} (docs/webhooks-receiving.md)`,
+          `Webhooks are not signed unless there is a secret ${SIGNING_KEY}: ${put(SIGNING_KEY, secrets)} (docs/webhooks-receiving.md)`,
         ]
       : []),
   ];
 }
 
-function secretsOf(agents: readonly AgentNeeds[]): string[] {
-  return [...new Set(agents.flatMap(({ secrets }) => secrets))];
+function put(name: string, { environment }: Secrets): string {
+  return `npx wrangler secret put ${name}${environment === undefined ? "" : ` --env ${environment}`}`;
 }
 
 function entryFaults({ name, main }: WorkerConfig): string[] {
@@ -178,9 +199,13 @@ function placeFaults({ vars = {} }: WorkerConfig): string[] {
   });
 }
 
-function rateLimitFaults({ ratelimits = [] }: WorkerConfig, agents: readonly AgentNeeds[]): string[] {
+function rateLimitFaults(
+  { ratelimits = [], unsafe }: WorkerConfig,
+  agents: readonly AgentNeeds[],
+): string[] {
+  const there = [...ratelimits, ...(unsafe?.bindings ?? []).filter(({ type }) => type === "ratelimit")];
   return [...new Set(agents.flatMap(({ rateLimits }) => rateLimits))]
-    .filter((binding) => !ratelimits.some(({ name }) => name === binding))
+    .filter((binding) => !there.some(({ name }) => name === binding))
     .map(
       (name) =>
         `The rate-limit binding ${name} is missing, and nobody is served without it. Add to "ratelimits": { "name": "${name}", "namespace_id": "1001", "simple": { "limit": 100, "period": 60 } }`,

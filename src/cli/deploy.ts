@@ -6,8 +6,9 @@ import { CommandError } from "./command-error.ts";
 import {
   agentFaults,
   configFaults,
-  secretFault,
+  secretFaults,
   secretNotes,
+  secretsOf,
   type WorkerConfig,
 } from "./deploy-checks.ts";
 import { inspect } from "./inspect.ts";
@@ -42,9 +43,12 @@ export async function deploy(args: string[]): Promise<void> {
       date: date !== undefined && date <= newestDate ? undefined : newestDate,
     });
     faults.push(...agentFaults(config, agents, values.anyone), ...(fault === undefined ? [] : [fault]));
-    const set = dryRun ? undefined : await secretsSet(project);
-    faults.push(...(set ? secretFault(agents, set) : []));
-    if (faults.length === 0) for (const note of secretNotes(agents, set)) console.log(note);
+    const asks = !dryRun && (secretsOf(config, agents).length > 0 || agents.some(({ push }) => push));
+    const secrets = { set: asks ? await secretsSet(project) : undefined, environment: values.env };
+    faults.push(...secretFaults(config, agents, secrets));
+    if (faults.length === 0) {
+      for (const note of secretNotes(config, agents, secrets)) console.log(note);
+    }
   }
   if (faults.length > 0) {
     console.error(`${path} is not ready to be deployed:\n`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   agentFaults,
   configFaults,
-  secretFault,
+  secretFaults,
   secretNotes,
   type WorkerConfig,
 } from "../../src/cli/deploy-checks.ts";
@@ -172,22 +172,50 @@ describe("what agents need", () => {
     expect(agentFaults({ ...good, ratelimits: [{ name: "SEND_RATE" }] }, [limited], false)).toEqual([]);
   });
 
-  test("secrets that are not set are faults where that is known, and else said", () => {
-    const keyed = { ...shop, secrets: ["API_KEYS", "CARD_KEY"] };
-    const other = { ...shop, id: "other", secrets: ["API_KEYS"] };
-    expect(secretFault([keyed, other], ["CARD_KEY"])).toEqual([
-      "The secret API_KEYS is not set. Set it: npx wrangler secret put API_KEYS",
-    ]);
-    expect(secretNotes([keyed, other], undefined)).toEqual([
-      expect.stringMatching(/^Needs the secret API_KEYS: npx wrangler secret put API_KEYS/),
-      expect.stringMatching(/^Needs the secret CARD_KEY/),
-    ]);
-    expect(secretNotes([keyed], ["API_KEYS", "CARD_KEY"])).toEqual([]);
+  test("a rate limit in its former place counts", () => {
+    const limited = { ...shop, rateLimits: ["SEND_RATE"] };
+    const unsafe = { bindings: [{ name: "SEND_RATE", type: "ratelimit" }] };
+    expect(agentFaults({ ...good, unsafe }, [limited], false)).toEqual([]);
   });
 
-  test("webhooks without a key are said to be unsigned, and hold up nothing", () => {
-    expect(secretFault([pushing], [])).toEqual([]);
-    expect(secretNotes([pushing], [])).toEqual([expect.stringMatching(/not signed.*PUSH_SIGNING_KEY/)]);
-    expect(secretNotes([pushing], ["PUSH_SIGNING_KEY"])).toEqual([]);
+  describe("secrets", () => {
+    const keyed = { ...shop, secrets: ["API_KEYS", "CARD_KEY"] };
+    const other = { ...shop, id: "other", secrets: ["API_KEYS"] };
+    const environment = undefined;
+
+    test("that are not set are faults where that is known", () => {
+      const set = ["CARD_KEY"];
+      expect(secretFaults(good, [keyed, other], { set, environment })).toEqual([
+        "The secret API_KEYS is not set. Set it: npx wrangler secret put API_KEYS",
+      ]);
+      expect(secretFaults(good, [keyed], { set, environment: "staging" }).join()).toMatch(
+        /secret put API_KEYS --env staging$/,
+      );
+    });
+
+    test("are said where it is not known, and no faults", () => {
+      const secrets = { set: undefined, environment };
+      expect(secretFaults(good, [keyed], secrets)).toEqual([]);
+      expect(secretNotes(good, [keyed, other], secrets)).toEqual([
+        expect.stringMatching(/^Needs the secret API_KEYS: npx wrangler secret put API_KEYS/),
+        expect.stringMatching(/^Needs the secret CARD_KEY/),
+      ]);
+    });
+
+    test("that are set, or plain variables, are passed over", () => {
+      const set = ["API_KEYS"];
+      const config = { ...good, vars: { CARD_KEY: "{}" } };
+      expect(secretFaults(config, [keyed], { set, environment })).toEqual([]);
+      expect(secretNotes(config, [keyed], { set, environment })).toEqual([]);
+    });
+
+    test("for signing webhooks may be missing, and that is said", () => {
+      const without = { set: [], environment };
+      expect(secretFaults(good, [pushing], without)).toEqual([]);
+      expect(secretNotes(good, [pushing], without)).toEqual([
+        expect.stringMatching(/not signed.*PUSH_SIGNING_KEY/),
+      ]);
+      expect(secretNotes(good, [pushing], { set: ["PUSH_SIGNING_KEY"], environment })).toEqual([]);
+    });
   });
 });
