@@ -17,6 +17,8 @@ export interface DevServerOptions {
   environment?: string | undefined;
   /** The Worker's entry, in place of `main` of the configuration. */
   script?: string;
+  /** Where wrangler runs. With a `script`, it takes relative paths of the configuration from here. */
+  folder?: string;
   /** In place of the compatibility date of the configuration. */
   date?: string | undefined;
   /** Plain-text bindings. */
@@ -68,6 +70,7 @@ export function startDevServer(options: DevServerOptions): DevServer {
       ...Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
     ],
     {
+      cwd: options.folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...QUIET, FORCE_COLOR: "0", NO_COLOR: "1" },
     },

@@ -33,7 +33,8 @@ export async function inspect(
   { environment, date }: { environment: string | undefined; date: string | undefined },
 ): Promise<Inspected> {
   // Inside the project: its modules and its tsconfig.json are looked for from here.
-  const parent = join(resolve(dirname(config)), ".wrangler");
+  const project = resolve(dirname(config));
+  const parent = join(project, ".wrangler");
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, "inspect-"));
   const script = join(folder, "entry.mjs");
@@ -42,7 +43,8 @@ export async function inspect(
   const lines: string[] = [];
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   const server = startDevServer({
-    config,
+    config: resolve(config),
+    folder: project,
     port,
     script,
     persistTo: join(folder, "state"),

@@ -52,7 +52,10 @@ function deploy(cwd: string, ...options: string[]): Promise<{ code: number; outp
 describe.concurrent("deploy --dry-run", () => {
   test("builds a project that is ready, anyone's when that is said, and says how to set its secrets", async () => {
     const signing = 'signing: signWith({ kid: "1", alg: "ES256", secret: "CARD_KEY" }),';
-    const { code, output } = await deploy(project("open()", {}, signing), "--anyone");
+    // From another folder: paths of the configuration are relative to it.
+    const alias = { "durable-a2a": "../../../src/index.ts" };
+    const path = join(project("open()", { alias }, signing), "wrangler.json");
+    const { code, output } = await deploy(ROOT, "--config", path, "--anyone");
     expect(output).toContain("--dry-run: exiting now");
     expect(output).toMatch(/Needs the secret CARD_KEY: npx wrangler secret put CARD_KEY/);
     expect(code).toBe(0);
