@@ -1,11 +1,11 @@
 /**
- * `npm run check:templates`: a newcomer with each template, and nothing but the package as it would be published. Makes
+ * `npm run check:templates [-- NAME…]`: a newcomer with each template, and nothing but the package as it would be published. Makes
  * a project by create-agent, installs, checks types, runs its tests, checks a deploy, runs it and calls it by the
  * command that create-agent printed. With `hello` also: other callers; with `approval` a question answered, a signature, a
  * cancel; with `long-job` a webhook. Needs the package registry; not part of `npm test`.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -99,7 +99,7 @@ async function dev({ path }: Project): Promise<Running> {
       log += text;
     });
   }
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const ended = new Promise((resolve) => child.once("close", resolve));
   const url = `http://127.0.0.1:${port}`;
   for (const end = Date.now() + 30_000; ; await pause(20)) {
     const card = await fetch(`${url}/.well-known/agent-card.json`).catch(() => undefined);
@@ -112,7 +112,8 @@ async function dev({ path }: Project): Promise<Running> {
     seconds,
     log: () => log,
     async stop() {
-      child.kill("SIGTERM");
+      // To all of them, as Ctrl-C in a terminal.
+      process.kill(-(child.pid ?? 0), "SIGTERM");
       await ended;
       servers.delete(child);
     },
@@ -238,7 +239,9 @@ const JOURNEYS: Record<string, (client: Client, running: Running) => Promise<voi
   },
 };
 
+const asked = process.argv.slice(2);
 for (const [template, journey] of Object.entries(JOURNEYS)) {
+  if (asked.length > 0 && !asked.includes(template)) continue;
   const project = scaffold(`My ${template}`, `--template ${template}`);
   const { path } = project;
   shell("npm run types", path);
@@ -250,7 +253,7 @@ for (const [template, journey] of Object.entries(JOURNEYS)) {
     const program = readFileSync(file, "utf8");
     const changed = program.replace(
       'push: { allow: ["hooks.example.com"] }',
-      "push: { allow: [], loopback: true }",
+      'push: { allow: ["hooks.example.com"], loopback: true }',
     );
     check(changed !== program, "the line of its webhooks is as its README says");
     writeFileSync(file, changed);
@@ -274,10 +277,7 @@ for (const [template, journey] of Object.entries(JOURNEYS)) {
       `${template} ${auth.split(" ")[0]}`,
       `--template ${template} --auth ${auth} --push --no-install`,
     );
-    cpSync(join(path, "node_modules"), join(other.path, "node_modules"), {
-      recursive: true,
-      verbatimSymlinks: true,
-    });
+    symlinkSync(join(path, "node_modules"), join(other.path, "node_modules"));
     shell("npm run types", other.path);
     rmSync(other.path, { recursive: true });
   }
