@@ -3,12 +3,12 @@ import { DurableObject } from "cloudflare:workers";
 import type { Agent } from "../src/agent/define-agent.ts";
 import type { Bindings } from "../src/env.ts";
 import type * as ports from "../src/operations/ports.ts";
-import { type Result, refuse } from "../src/protocol/errors.ts";
+import { type Refused, type Result, refuse } from "../src/protocol/errors.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../src/protocol/requests.ts";
 import { isTerminal, type Task } from "../src/protocol/task.ts";
 import type { Report } from "../src/push/job.ts";
 import type { TaskRecord } from "../src/task/apply.ts";
-import { type TaskText, type TaskView, taskText, viewTask } from "../src/task/view.ts";
+import { type TaskView, toLine, viewTask } from "../src/task/view.ts";
 import { isSettled, taskAnswer } from "./answers.ts";
 import { messageStream } from "./subscribers.ts";
 import { TaskParts } from "./task-parts.ts";
@@ -65,8 +65,9 @@ export function taskObject(agents: ReadonlyMap<string, Agent>): TaskObjectClass 
       return this.#with(owner, ({ task }) => ({ ok: true, value: viewTask(task, view) }));
     }
 
-    async read(owner: string, view: TaskView): Reply<TaskText> {
-      return this.#with(owner, ({ task }) => ({ ok: true, value: taskText(viewTask(task, view)) }));
+    async read(owner: string, historyLength?: number): Promise<string | Refused> {
+      const found = this.#with(owner, ({ task }) => ({ ok: true, value: task }));
+      return found.ok ? toLine(viewTask(found.value, { historyLength })) : found;
     }
 
     async cancel(owner: string): Reply<Task> {

@@ -18,8 +18,7 @@ import { pushKeys } from "./push/sign.ts";
 const portsOf: PortsOf = (agent, path, request, env) => {
   const bindings = checkBindings(env);
   checkPush(bindings, agent, () => publicUrl(bindings, request));
-  for (const warning of missingNeeds(bindings, agent)) warnOnce(bindings, warning);
-  if (agent.push) checkSigning(bindings);
+  warnOnce(bindings, agent);
   return {
     agent,
     env,
@@ -39,25 +38,21 @@ const portsOf: PortsOf = (agent, path, request, env) => {
   };
 };
 
-/** What was said of an environment already. */
-const said = new WeakMap<object, Set<string>>();
+/** The agents whose warnings were given, by environment. */
+const warned = new WeakMap<Bindings, Set<Agent>>();
 
-/** A warning, once for each environment. */
-function warnOnce(bindings: Bindings, warning: string): void {
-  const before = said.get(bindings) ?? new Set();
-  said.set(bindings, before);
-  if (before.has(warning)) return;
-  before.add(warning);
-  console.warn(warning);
-}
-
-/** A key that cannot be used stops the agent; without one the log says that nothing is signed. */
-function checkSigning(bindings: Bindings): void {
-  if (pushKeys(bindings)) return;
-  warnOnce(
-    bindings,
-    "Webhooks are not signed: set the secret PUSH_SIGNING_KEY (docs/webhooks-receiving.md)",
-  );
+/** Says what the environment lacks. A signing key that cannot be used stops the agent, every time. */
+function warnOnce(bindings: Bindings, agent: Agent): void {
+  const before = warned.get(bindings) ?? new Set();
+  if (before.has(agent)) return;
+  const unsigned = agent.push && !pushKeys(bindings);
+  for (const warning of missingNeeds(bindings, agent)) console.warn(warning);
+  if (unsigned) {
+    console.warn(
+      "Webhooks are not signed: set the secret PUSH_SIGNING_KEY (docs/webhooks-receiving.md)",
+    );
+  }
+  warned.set(bindings, before.add(agent));
 }
 
 /** Where the Worker is reached, without a trailing slash. Forwarded headers are not trusted: anyone can send them. */

@@ -31,11 +31,7 @@ function addRoutes(routes: Hono<ExchangeEnv>, prefix: string): void {
       routes.on([...verbs], pattern, (c) => serve(c, name, prefix + path));
     }
     const allow = here.flatMap(([, { verbs }]) => verbs).join(", ");
-    routes.all(pattern, (c) => {
-      const response = restError(c, new A2AError("METHOD_NOT_ALLOWED"));
-      response.headers.set("Allow", allow);
-      return response;
-    });
+    routes.all(pattern, (c) => methodNotAllowed(c, allow));
   }
 }
 
@@ -76,6 +72,13 @@ export function restError(c: Exchange, error: A2AError): Response {
   const body = { error: { code: http, status, message: error.message, details: errorDetails(error) } };
   const type = named(c) === A2A_JSON ? A2A_JSON : JSON_TYPE;
   return new Response(JSON.stringify(body), { status: http, headers: { "Content-Type": type } });
+}
+
+/** The answer to a verb that a path does not have; `allow` names those that it has. */
+export function methodNotAllowed(c: Exchange, allow: string, message?: string): Response {
+  const response = restError(c, new A2AError("METHOD_NOT_ALLOWED", message ? { message } : {}));
+  response.headers.set("Allow", allow);
+  return response;
 }
 
 /** The media type that the client sends or asks for, when it names one of the two. */

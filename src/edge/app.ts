@@ -5,7 +5,7 @@ import { createMiddleware } from "hono/factory";
 import type { Agent } from "../agent/define-agent.ts";
 import { type Exchange, type ExchangeEnv, toA2AError } from "../bindings/exchange.ts";
 import { jsonRpcError, serveJsonRpc } from "../bindings/jsonrpc.ts";
-import { restError, restRoutes } from "../bindings/rest.ts";
+import { methodNotAllowed, restError, restRoutes } from "../bindings/rest.ts";
 import type { Ports } from "../operations/ports.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { EXTENSIONS_HEADER, PROTOCOL_VERSION, VERSION_HEADER } from "../protocol/version.ts";
@@ -23,12 +23,17 @@ export function workerApp(agents: readonly [Agent, ...Agent[]], portsOf: PortsOf
   // Not strict: JSON-RPC answers with and without a trailing slash.
   const app = new Hono<ExchangeEnv>({ strict: false });
   const urlOf = (agent: Agent, c: Exchange) => portsOf(agent, agentPath(agent), c.req.raw, c.env).url;
-  app.get("/.well-known/agents.json", catalogue(agents, urlOf));
+  app.get("/.well-known/agents.json", logLine(""), catalogue(agents, urlOf));
   for (const agent of agents) {
     const path = agentPath(agent);
     app.route(path, agentApp(agent, path, portsOf));
   }
   app.route("/", agentApp(agents[0], "", portsOf));
+  // Here, once for all: Hono wraps each handler of an app that has its own.
+  app.onError((error, c) => {
+    const a2aError = toA2AError(c, error);
+    return c.get("facts").binding === "jsonrpc" ? jsonRpcError(a2aError, null) : restError(c, a2aError);
+  });
   return app;
 }
 
@@ -53,16 +58,9 @@ function agentApp(agent: Agent, path: string, portsOf: PortsOf): Hono<ExchangeEn
   app.use(authenticate);
   app.use(protocolHeaders);
   app.post("/", serveJsonRpc);
-  app.all("/", (c) => {
-    c.header("Allow", "POST");
-    return restError(c, new A2AError("METHOD_NOT_ALLOWED", { message: "POST JSON-RPC calls here" }));
-  });
+  app.all("/", (c) => methodNotAllowed(c, "POST", "POST JSON-RPC calls here"));
   app.route("/", restRoutes({ tenants: agent.tenants !== undefined }));
   app.all("*", (c) => restError(c, new A2AError("METHOD_NOT_FOUND", { message: "No such path" })));
-  app.onError((error, c) => {
-    const a2aError = toA2AError(c, error);
-    return c.get("facts").binding === "jsonrpc" ? jsonRpcError(a2aError, null) : restError(c, a2aError);
-  });
   return app;
 }
 
@@ -101,18 +99,22 @@ function browserAccess(agent: Agent) {
     maxAge: 86_400,
   });
   return createMiddleware<ExchangeEnv>(async (c, next) => {
-    const response = await allow(c, next);
-    c.header("X-Content-Type-Options", "nosniff");
-    return response;
+    const isPreflight = c.req.method === "OPTIONS";
+    if (!isPreflight) await next();
+    // Headers are put on the answer that is there: before it is, and with `c.header` after it, Hono makes another.
+    const preflight = await allow(c, async () => {});
+    (preflight ?? c.res).headers.set("X-Content-Type-Options", "nosniff");
+    return preflight;
   });
 }
 
 /** Says which version and which extensions were in use (§3.2.6). */
 const protocolHeaders = createMiddleware<ExchangeEnv>(async (c, next) => {
   await next();
-  c.header(VERSION_HEADER, PROTOCOL_VERSION);
+  const { headers } = c.res;
+  headers.set(VERSION_HEADER, PROTOCOL_VERSION);
   // Answers are the caller's own; a stream says so itself.
-  if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+  if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
   const { extensions } = c.get("caller");
-  if (extensions.length > 0) c.header(EXTENSIONS_HEADER, extensions.join(", "));
+  if (extensions.length > 0) headers.set(EXTENSIONS_HEADER, extensions.join(", "));
 });

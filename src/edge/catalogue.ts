@@ -17,6 +17,7 @@ export function catalogue(
   urlOf: (agent: Agent, c: Exchange) => string,
 ): (c: Exchange) => Response {
   return (c) => {
+    c.get("facts").operation = "Agents";
     const entries = agents.map((agent) => {
       const { name, description, version } = agent.definition;
       const url = urlOf(agent, c);

@@ -10,14 +10,15 @@ export const refusalHeaders = createMiddleware<ExchangeEnv>(async (c, next) => {
   const refusal = c.get("refusal");
   if (!refusal) return;
   const { reason, metadata } = refusal;
+  const { headers } = c.res;
   if (reason === "UNAUTHENTICATED" || (reason === "PERMISSION_DENIED" && metadata.scopes)) {
     const { auth } = c.get("ports").agent.definition;
     const missing = reason === "UNAUTHENTICATED" ? undefined : metadata.scopes?.split(" ");
     for (const challenge of auth.challenges(c.req.raw, missing)) {
-      c.header("WWW-Authenticate", challenge, { append: true });
+      headers.append("WWW-Authenticate", challenge);
     }
   }
   if (reason === "RESOURCE_EXHAUSTED" || reason === "UNAVAILABLE") {
-    c.header("Retry-After", metadata.retryAfter ?? RETRY_AFTER_SECONDS);
+    headers.set("Retry-After", metadata.retryAfter ?? RETRY_AFTER_SECONDS);
   }
 });

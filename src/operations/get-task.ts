@@ -1,7 +1,7 @@
 import type { Caller } from "../protocol/caller.ts";
 import { unwrap } from "../protocol/errors.ts";
 import type { GetTaskRequest } from "../protocol/requests.ts";
-import type { TaskText } from "../task/view.ts";
+import { fromLine, type TaskText } from "../task/view.ts";
 import { findTask } from "./find-task.ts";
 import type { Ports } from "./ports.ts";
 
@@ -12,5 +12,6 @@ export async function getTask(
   ports: Ports,
 ): Promise<TaskText> {
   const { task, owner } = findTask(caller, request.id, ports);
-  return unwrap(await task.read(owner, { historyLength: request.historyLength }));
+  const read = await task.read(owner, request.historyLength);
+  return typeof read === "string" ? fromLine(read) : unwrap(read);
 }

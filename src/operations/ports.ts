@@ -2,14 +2,14 @@
 import type { Agent } from "../agent/define-agent.ts";
 import type { Caller } from "../protocol/caller.ts";
 import type { AgentCard } from "../protocol/card.ts";
-import type { Result } from "../protocol/errors.ts";
+import type { Refused, Result } from "../protocol/errors.ts";
 import type { Message } from "../protocol/message.ts";
 import type { Struct } from "../protocol/proto-json.ts";
 import type { SendMessageResponse, TaskPushNotificationConfig } from "../protocol/requests.ts";
 import type { Task, TaskState } from "../protocol/task.ts";
 import type { DeliveryPort, DeliveryState } from "../push/job.ts";
 import type { Idempotency } from "../task/event.ts";
-import type { TaskText, TaskView } from "../task/view.ts";
+import type { TaskView } from "../task/view.ts";
 
 /** A user message on its way to a task: a new one, or the one that `message.taskId` names. */
 export interface SendInput {
@@ -74,8 +74,8 @@ export interface TaskPort extends DeliveryPort {
   resume(owner: string, sent: Sent, options: TaskView): Promise<Result<SendMessageResponse>>;
   stream(input: SendInput): Promise<Result<OpenStream>>;
   get(owner: string, view: TaskView): Promise<Result<Task>>;
-  /** The same for a client, as JSON. */
-  read(owner: string, view: TaskView): Promise<Result<TaskText>>;
+  /** The same for a client, as a line of text (`fromLine` in `task/view.ts`). */
+  read(owner: string, historyLength?: number): Promise<string | Refused>;
   cancel(owner: string): Promise<Result<Task>>;
   subscribe(owner: string, options: SubscribeOptions): Promise<Result<OpenStream>>;
   putPushConfig(owner: string, push: Configured): Promise<Result<TaskPushNotificationConfig>>;

@@ -82,15 +82,10 @@ export interface Refusal {
   metadata?: Record<string, string>;
 }
 
-export type Result<T> = { ok: true; value: T } | { ok: false; refusal: Refusal };
+export type Refused = { ok: false; refusal: Refusal };
+export type Result<T> = { ok: true; value: T } | Refused;
 
-export function refuse(
-  reason: Reason,
-  details: Omit<Refusal, "reason"> = {},
-): {
-  ok: false;
-  refusal: Refusal;
-} {
+export function refuse(reason: Reason, details: Omit<Refusal, "reason"> = {}): Refused {
   return { ok: false, refusal: { reason, ...details } };
 }
 

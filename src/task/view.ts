@@ -18,13 +18,18 @@ export function viewTask(task: Task, { historyLength, artifacts = true }: TaskVi
   };
 }
 
-/** A task that is on its way to a client. The object makes the JSON and the edge passes it on, which reads it nowhere. */
+/** What the edge needs of a task on its way to a client; it reads the JSON nowhere. */
 export interface TaskText {
-  id: string;
   state: TaskState;
   json: string;
 }
 
-export function taskText(task: Task): TaskText {
-  return { id: task.id, state: task.status.state, json: JSON.stringify(task) };
+/** Both in one line of text: the object hands it to the edge for a fraction of what an object costs. */
+export function toLine(task: Task): string {
+  return `${task.status.state} ${JSON.stringify(task)}`;
+}
+
+export function fromLine(line: string): TaskText {
+  const space = line.indexOf(" ");
+  return { state: line.slice(0, space) as TaskState, json: line.slice(space + 1) };
 }
