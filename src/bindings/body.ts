@@ -2,6 +2,9 @@
 import type { Limits } from "../agent/limits.ts";
 import { A2AError } from "../protocol/errors.ts";
 
+/** For whole bodies: it keeps nothing between two of them. */
+const utf8 = newDecoder();
+
 /** The text of a request; reading stops at the first byte over the limit (PAYLOAD_TOO_LARGE). */
 export async function readText(request: Request, { bodyBytes: maxBytes }: Limits): Promise<string> {
   const declared = Number(request.headers.get("Content-Length") ?? Number.NaN);
@@ -13,7 +16,7 @@ export async function readText(request: Request, { bodyBytes: maxBytes }: Limits
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
     return decode(bytes);
   }
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const decoder = newDecoder();
   let size = 0;
   let text = "";
   try {
@@ -44,9 +47,13 @@ export function parseJson(text: string, { jsonDepth }: Limits): unknown {
   }
 }
 
+function newDecoder(): TextDecoder {
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+}
+
 function decode(bytes: ArrayBuffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new A2AError("PARSE_ERROR", { message: "Invalid JSON payload: not UTF-8" });
   }

@@ -13,5 +13,5 @@ export async function getTask(
 ): Promise<TaskText> {
   const { task, owner } = findTask(caller, request.id, ports);
   const read = await task.read(owner, request.historyLength);
-  return typeof read === "string" ? fromLine(read) : unwrap(read);
+  return typeof read === "string" ? fromLine(request.id, read) : unwrap(read);
 }

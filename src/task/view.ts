@@ -18,18 +18,19 @@ export function viewTask(task: Task, { historyLength, artifacts = true }: TaskVi
   };
 }
 
-/** What the edge needs of a task on its way to a client; it reads the JSON nowhere. */
+/** A task on its way to a client. The object makes the JSON and the edge passes it on, which reads it nowhere. */
 export interface TaskText {
+  id: string;
   state: TaskState;
   json: string;
 }
 
-/** Both in one line of text: the object hands it to the edge for a fraction of what an object costs. */
+/** State and JSON as one line: to hand over a text costs a fraction of what an object does. */
 export function toLine(task: Task): string {
   return `${task.status.state} ${JSON.stringify(task)}`;
 }
 
-export function fromLine(line: string): TaskText {
+export function fromLine(id: string, line: string): TaskText {
   const space = line.indexOf(" ");
-  return { state: line.slice(0, space) as TaskState, json: line.slice(space + 1) };
+  return { id, state: line.slice(0, space) as TaskState, json: line.slice(space + 1) };
 }
